@@ -74,7 +74,7 @@ bench: $(VENV)/.bench $(VENV)/.test
 
 # The pages and images that commands make
 docs: demo
-	@$(BIN)/visualjudge show gallery --out docs/gallery
+	@$(BIN)/python tools/gallery.py
 	@rm -rf docs/prompts && $(BIN)/python tools/prompt_pages.py demo-out/dataset docs/prompts
 	@$(BIN)/python tools/docs_pages.py
 	@$(BIN)/python tools/poster.py docs/encodings.jpg
@@ -89,7 +89,7 @@ docs-site: $(VENV)/.docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 
 docs-check: $(VENV)/.runtime
-	@$(BIN)/visualjudge show gallery --check
+	@$(BIN)/python tools/gallery.py --check
 
 # Wheel and sdist in dist/, checked, and equal when built twice; wheels for every platform resolved; a list of what is inside (SBOM);
 # the wheel installed in a new environment, where it runs the demo

@@ -6,8 +6,8 @@ DATA are data folders with scored predictions, such as ``visualjudge perturb`` a
 import`` write. Every pair of unequal scores inside a group is asked over its photograph, over
 photographs of other images of the task, and over uniform grey; a tie is half right. Predictions
 with matched errors, with ladder errors and without a controlled error (of models, say) stand apart.
-The blind solver is that of ``visualjudge describe``: fitted to the predictions alone, for each
-error type, and asked about images that it was not fitted to.
+The blind solver is fitted to the predictions alone, for each error type, and asked about images
+that it was not fitted to.
 Intervals are 95 %, clustered by image; that of a gain is paired. Put no
 photograph in DATA that the model was trained on.
 """
@@ -25,8 +25,6 @@ from pathlib import Path
 import numpy as np
 
 from visualjudge.analysis.estimate import gap_ends, ratio, shares
-from visualjudge.apps.audit.blind_features import blind_features_of, over_grey
-from visualjudge.apps.audit.pair_fit import Pair, held_out, table_of
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
@@ -35,7 +33,9 @@ from visualjudge.vision.view import Features, Given, reduced
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
+from blind_features import blind_features_of, over_grey
 from local_training import given_of_record, note_features
+from pair_fit import Pair, held_out, table_of
 
 OTHERS = 3
 FEWEST_IMAGES = 5
@@ -136,7 +136,7 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
             ]  # fmt: skip
             for entry in same:
                 if check_entry(entry, record, str(root)).problem is None:
-                    yield _seen(entry.load(), given, grey, others, root)
+                    yield _seen(entry.annotation, given, grey, others, root)
 
 
 def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path) -> Seen:

@@ -20,7 +20,7 @@ FIELDS = {
     "metrics": "judges warnings comparisons leak_audit dataset bootstrap",
     "judge": """
         judge simulated verdicts questions status tokens latency_median_s pairwise ranking scoring
-        by_task by_encoding by_error_type by_margin bias variance
+        by_task by_encoding by_error_type bias variance
         leaderboard probabilities photograph tasks answer warnings problems""",
     "task": "task answer card",
     "answer": "state sentence resolution pairs",

@@ -61,7 +61,6 @@ ALLOWED = {
     "apps/adopt/writing.py": {
         "run.journal_path.write_bytes(b''.join(lines))": "a new folder of ours",
     },
-    "apps/demo/gallery.py": {"page.read_text('utf-8')": "the page that we wrote"},
     "apps/demo/photographs.py": {
         "np.load(_packaged('skimage', 'data/motorcycle_disp.npz'))": "of an installed package",
     },

@@ -5,18 +5,21 @@ has before it.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 
 import pytest
 
 from package_sources import ROOT, SOURCES, found_in
 from visualjudge.apps.demo.data import _FILL
-from visualjudge.apps.demo.examples import examples
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.metrics import METRICS
 from visualjudge.vision.predictions import TYPES, Prediction
 from visualjudge.vision.tasks import TASKS
+
+sys.path.insert(0, str(ROOT.parents[1] / "tools"))
+from gallery import examples
 
 FAMILIES = ("boxes", "depth", "images", "masks", "poses")
 OWN = tuple(f"vision/{name}/" for name in FAMILIES)

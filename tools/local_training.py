@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pair_fit import Pair, held_out, loss_of, ridge, table_of
 
 from visualjudge import __version__
-from visualjudge.apps.audit.pair_fit import Pair, held_out, loss_of, ridge, table_of
+from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Annotation, FloatArray, ImageRecord
 from visualjudge.data.folder import DataFolder, check_entry
 from visualjudge.judges.local.features import features_of
-from visualjudge.judges.local.model import Model, Weights
+from visualjudge.judges.local.model import FORMAT, VERSION, Model, Weights
 from visualjudge.vision.encode import context_image
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
@@ -210,7 +211,7 @@ def _looked_at(
         for k, entry in numbered:
             progress(task, k, len(entries))
             if check_entry(entry, record, str(folder.root)).problem is None:
-                note = entry.load()
+                note = entry.annotation
                 yield note, note_features(note, given, folder.root)
 
 
@@ -238,3 +239,10 @@ def note_features(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
     )
     return look(note.task, prediction, given)
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model as JSON."""
+    tasks = {name: asdict(weights) for name, weights in sorted(model.tasks.items())}
+    card = dict(model.card)
+    write_json(path, {"format": FORMAT, "version": VERSION, "card": card, "tasks": tasks})

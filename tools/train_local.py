@@ -20,7 +20,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
-from local_training import Sample, Trained, pairs_of, train, train_on_folder
+from local_training import Sample, Trained, pairs_of, save, train, train_on_folder
 
 from visualjudge.apps.demo.data import boxes_of
 from visualjudge.core.records import Pixels
@@ -68,7 +68,7 @@ def main() -> None:
         done = train_on_scenes(chosen.scenes, chosen.workers)
     else:
         done = train_on_folder(chosen.data)
-    done.model.save(chosen.out)
+    save(done.model, chosen.out)
     for task, fitted in done.fits.items():
         right = sum(row.hits for row in fitted.right) / fitted.pairs
         print(f"{task}: {right:.3f} of {fitted.pairs} held-out pairs")
@@ -120,9 +120,9 @@ def _with_errors(
 ) -> Iterator[Taught]:
     lessons = LESSONS.get(TASKS[task].type, LESSONS_OF_OTHERS)
     for error_type, pairing in product(error_types(task), PAIRINGS):
-        if pairing not in lessons:
-            continue
         ladder = pairing == "ladder"
+        if pairing not in lessons or not (ladder or error_type_named(task, error_type).matched):
+            continue
         for item in graded(
             task, error_type, truth, around, seed=SEED, key=key, with_truth=ladder, pairing=pairing
         ):
@@ -141,7 +141,8 @@ def _mixed(
     """A truth with errors of two types, one on top of the other, each of a random severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
-        if error_type_named(task, str(error_type)).applies(found, around):
+        applies = error_type_named(task, str(error_type)).applies
+        if applies is None or applies(found, around):
             steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
             found = steps[int(rng.integers(len(steps)))][1]
     return found

@@ -62,10 +62,7 @@ if TYPE_CHECKING:
     from visualjudge.dataset.exports import Format as Format
     from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
     from visualjudge.formats.importers import Importer as Importer
-    from visualjudge.formats.in_memory import (
-        from_fiftyone as from_fiftyone,
-        from_supervision as from_supervision,
-    )
+    from visualjudge.formats.python_samples import from_supervision as from_supervision
     from visualjudge.formats.sample import Sample as Sample
     from visualjudge.plugins import (
         register_backend as register_backend,
@@ -105,7 +102,7 @@ __version__ = "1.1.0.dev0"
 
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
-    "visualjudge.formats.in_memory": ("from_fiftyone", "from_supervision"),
+    "visualjudge.formats.python_samples": ("from_supervision",),
     "visualjudge.formats.sample": ("Sample",),
     "visualjudge.clients.base": ("Client",),
     "visualjudge.dataset.exports": ("Format",),

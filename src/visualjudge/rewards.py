@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from visualjudge.apps.training import reward, reward_both, trl_reward
+from visualjudge.apps.training import reward, trl_reward
 
-__all__ = ["reward", "reward_both", "trl_reward"]
+__all__ = ["reward", "trl_reward"]

@@ -211,14 +211,6 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "errors": accuracies("by_error_type"),
     "pairs": pairs,
     "judges": differences,
-    "baseline": lambda a: of_judges(
-        a.metrics,
-        lambda j: [
-            [plain(row["value"]), *ends(row, "difference", "ci95")]
-            for row in j["above_baseline"]
-            if row["scope"] in ("all", "task")
-        ],
-    ),
     "margin": points("margin"),
     "severity": points("severity"),
     "leanings": lambda a: of_judges(

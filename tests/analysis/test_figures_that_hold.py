@@ -302,7 +302,6 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
     assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
     assert judge.unread.causes == {"ok_extracted: hedge": 4}
     assert (judge.unread.failed, judge.unread.extracted) == (4, 4)
-    assert judge.unread.accuracy_with_extracted == pytest.approx(0.9)
 
 
 def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:

@@ -14,9 +14,9 @@ from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.figure_text import variance_share
 from visualjudge.analysis.figures import Leak, Variance
+from visualjudge.analysis.leaks import as_right
 from visualjudge.analysis.plots.figure import Figure, unbroken
 from visualjudge.analysis.report.plots import PLOTS
-from visualjudge.analysis.rule_text import as_right
 from visualjudge.analysis.value_and_interval import Share
 
 TASKS = ("object_detection", "instance_segmentation")

@@ -144,7 +144,6 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
         found.name: found.reason for found in every_plot(analysis) if isinstance(found, LeftOut)
     }
     assert set(left) == {
-        "baseline",
         "severity",
         "reliability",
         "photograph",
@@ -297,9 +296,7 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
         UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"
     ):
         study.plot.encodings("keypoint")
-    with pytest.raises(
-        AttributeError, match="no figure 'pie'; it has: baseline, encodings, errors"
-    ):
+    with pytest.raises(AttributeError, match="no figure 'pie'; it has: encodings, errors, judges"):
         _ = study.plot.pie
 
 
@@ -351,8 +348,7 @@ def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -
     runs = [run.folder for run in reversed(rich.study.runs)]
     turned = analyse([folder for folder in runs if folder is not None])
     assert [judge.name for judge in turned.results.judges] == ["local baseline", "judge"]
-    for name in ("baseline", "reliability"):
-        text = drawn(turned, name).svg()
-        assert "fs1" in text.split("</style>")[1] and "fs0" not in text.split("</style>")[1]
+    text = drawn(turned, "reliability").svg().split("</style>")[1]
+    assert "fs1" in text and "fs0" not in text
     both = drawn(turned, "tasks").svg().split("</style>")[1]
     assert "fs0" in both and "fs1" in both

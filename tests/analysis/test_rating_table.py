@@ -218,3 +218,13 @@ def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
     assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(
         done.exception
     )
+
+
+def test_a_column_of_votes_for_each_rater_is_read(tmp_path: Path) -> None:
+    table = tmp_path / "votes.csv"
+    table.write_text("item,image,anna,gpt\n1,x,A,b\n2,y,tie,A\n3,z,,who\n")
+    read, problems = read_ratings(table)
+    rows = {(row["item"], row["rater"]): row["score"] for row in read.iter_rows(named=True)}
+    assert rows == {("1", "anna"): 1, ("2", "anna"): 0.5, ("1", "gpt"): 0, ("2", "gpt"): 1}
+    assert set(read["image"]) == {"x", "y"}
+    assert [problem.reason for problem in problems] == ["must be a number, got 'who'"]

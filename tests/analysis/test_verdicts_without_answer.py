@@ -15,7 +15,7 @@ from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import failures, unanswered_of
+from visualjudge.analysis.figure_text import unanswered_of
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import Unanswered, unanswered
 from visualjudge.analysis.report.terminal import text
@@ -66,7 +66,7 @@ def test_what_is_declined_in_both_orders_says_nothing_of_consistency(
 
 def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
     judge, run = judged(tmp_path, swapped([("ok", "ok")] * 3 + [("refusal", "refusal")]))
-    assert failures(judge) == "Without an answer: 0 of 8; 2 declined. They count as wrong."
+    assert unanswered_of(judge) == "0 of 8; 2 declined"
     assert "Cause: refusal" in page(analyse([run]))
 
 
@@ -102,7 +102,6 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
         assert "an answer of silent" in str(rows[pair_of].gap.why)
     assert rows["local", "other"].gap.value == 0
     judge = found.results.judges[0]
-    assert judge.above_baseline is None
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
     assert shown["Accuracy (95 %)"] == shown["Accuracy, mean over tasks"] == "–"
     assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
@@ -110,6 +109,23 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
     assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_measured"
+
+
+def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "ds", PAIRS)
+    right = [said(q, q.answer) for q in PAIRS]
+    declined = [said(q, "?", status="refusal") for q in PAIRS[:4]]
+    runs = [
+        write_run(tmp_path / name, dataset, verdicts, judge=name, **more)
+        for name, verdicts, more in (
+            ("vlm", right, {}),
+            ("local", declined + right[4:], {"backend": "local"}),
+            ("other", declined + right[4:], {}),
+        )
+    ]
+    rows = {(row.a, row.b): row for row in analyse(runs).results.comparisons}
+    assert (rows["vlm", "local"].verdicts, rows["vlm", "local"].gap.value) == (6, 0)
+    assert (rows["vlm", "other"].verdicts, rows["vlm", "other"].gap.value) == (10, 0.4)
 
 
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The batch interfaces of OpenAI and Anthropic on loopback, with faults; counts what was paid."""
+"""The batch interfaces of OpenAI, Anthropic and Gemini on loopback, with their faults; counts what
+was paid.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ class Batch:
 
 
 class FakeBatches:
-    """One server with both interfaces; a context that runs it in a thread.
+    """One server with all three interfaces; a context that runs it in a thread.
 
     ``paid`` counts by the digest of a request's body how often it was run and charged for.
     """
@@ -117,7 +119,10 @@ class FakeBatches:
         self._loop.close()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.keys |= {request.headers.get(name, "") for name in ("Authorization", "x-api-key")}
+        self.keys |= {
+            request.headers.get(name, "")
+            for name in ("Authorization", "x-api-key", "x-goog-api-key")
+        }
         path, body = request.path, await request.read()
         if request.method == "GET" and self._happens(self.faults.broken):
             return (
@@ -125,7 +130,7 @@ class FakeBatches:
                 if self._happens(0.5)
                 else web.json_response({"error": {}}, status=503)
             )
-        for handler in (self._openai, self._anthropic):
+        for handler in (self._openai, self._anthropic, self._google):
             answer = handler(request, path, body)
             if answer is not None:
                 return answer
@@ -354,6 +359,75 @@ class FakeBatches:
             "content": content,
             "stop_reason": "end_turn",
             "usage": {"input_tokens": 100, "output_tokens": 2},
+        }
+
+    # ------------------------------------------------------------ Gemini
+
+    def _google(self, request: web.Request, path: str, body: bytes) -> Any:
+        method = request.method
+        if path.endswith(":generateContent"):
+            self.live += 1
+            return web.json_response(self._google_body(json.loads(body)))
+        if (method, path) == ("POST", "/upload/v1beta/files"):
+            return web.Response(
+                headers={"X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files/here"}
+            )
+        if (method, path) == ("POST", "/upload/v1beta/files/here"):
+            return web.json_response({"file": {"name": f"files/{self._file(body)}"}})
+        if path.endswith(":batchGenerateContent"):
+            asked = json.loads(body)["batch"]
+            name = asked["inputConfig"]["fileName"].removeprefix("files/")
+            lines = [json.loads(line) for line in self.files[name].splitlines()]
+            made = self._made(
+                request,
+                [(line["key"], line["request"]) for line in lines],
+                name=asked["displayName"],
+            )
+            return web.json_response(self._google_row(made)) if isinstance(made, Batch) else made
+        if (method, path) == ("GET", "/v1beta/batches"):
+            page, more = self._page(request, request.query.get("pageToken", ""))
+            token = {"nextPageToken": page[-1].id} if more else {}
+            return web.json_response(
+                {"operations": [self._google_row(row) for row in page], **token}
+            )
+        if path.startswith("/v1beta/batches/"):
+            name, _, verb = path.split("/")[3].partition(":")
+            batch = self.batches[name]
+            batch.cancelled |= verb == "cancel" and not batch.ended
+            return web.json_response(self._google_row(batch))
+        if path.startswith("/v1beta/files/") and path.endswith(":download"):
+            return self._results(self.batches[path.split("/")[3].split(":")[0]], self._google_line)
+        return None
+
+    def _google_row(self, batch: Batch) -> dict[str, Any]:
+        about: dict[str, Any] = {"displayName": batch.about["name"], "state": "BATCH_STATE_RUNNING"}
+        row = {"name": f"batches/{batch.id}", "metadata": about}
+        if not batch.ended:
+            return row
+        if batch.limited:
+            about["state"] = "BATCH_STATE_FAILED"
+            return row | {"done": True, "error": {"code": 8, "message": "quota"}}
+        about["state"] = "BATCH_STATE_CANCELLED" if batch.cancelled else "BATCH_STATE_SUCCEEDED"
+        about["batchStats"] = {"successfulRequestCount": str(batch.count("ok"))}
+        return row | {"done": True, "response": {"responsesFile": f"files/{batch.id}"}}
+
+    def _google_line(self, name: str, body: Any, outcome: str) -> Any:
+        if outcome == "ok":
+            return {"key": name, "response": self._google_body(body)}
+        code, status = (4, "DEADLINE_EXCEEDED") if outcome == "expired" else (13, "INTERNAL")
+        return {"key": name, "error": {"code": code, "message": "sorry", "status": status}}
+
+    def _google_body(self, body: dict[str, Any]) -> dict[str, Any]:
+        content = {"role": "model", "parts": [{"text": said(body)}]}
+        usage = {
+            "promptTokenCount": 100,
+            "candidatesTokenCount": 2,
+            "thoughtsTokenCount": 88,
+            "totalTokenCount": 190,
+        }
+        return {
+            "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": usage,
         }
 
 

@@ -22,7 +22,7 @@ from visualjudge.runs.batch.batch_journal import BatchJournal, has_batches
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")
-BACKENDS = ("api", "anthropic")
+BACKENDS = ("api", "anthropic", "google")
 KEY = "sk-batch-0123456789"
 
 
@@ -71,7 +71,7 @@ def check_once(fake: FakeBatches, out: Path, questions: int = 12) -> None:
 
 @pytest.mark.parametrize(
     ("backend", "mode"),
-    [("api", "json"), ("anthropic", "text")],
+    [("api", "json"), ("anthropic", "text"), ("google", "text")],
 )
 def test_verdicts_are_those_of_a_live_run_at_half_the_price(
     dataset: Path, tmp_path: Path, backend: str, mode: Any
@@ -96,7 +96,7 @@ def test_verdicts_are_those_of_a_live_run_at_half_the_price(
     assert run.report is not None and live.report is not None
     assert run.report.progress.budget.cost == pytest.approx(live.report.progress.budget.cost / 2)
     assert run.report.progress.budget.calls == 24
-    assert run.report.progress.budget.tokens == 24 * 102
+    assert run.report.progress.budget.tokens == 24 * (190 if backend == "google" else 102)
     assert max(fake.paid.values()) == 1
 
 

@@ -74,11 +74,9 @@ def test_axe_finds_no_serious_fault(
     assert set(browser.complaints()) == {address}
 
 
-def test_the_true_scores_are_seen_and_a_card_is_enlarged(browser: Any, address: str) -> None:
+def test_a_card_is_enlarged(browser: Any, address: str) -> None:
     browser.size(1440, 900)
     browser.open(address)
-    seen = "return getComputedStyle(document.querySelector('.strip .truth')).visibility"
-    assert browser.js(seen) == "visible"
     wide = "return document.querySelector('.miss').getBoundingClientRect().width"
     before = browser.js(wide)
     for pressed in (".miss .zoom", ".miss img"):

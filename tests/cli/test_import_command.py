@@ -269,9 +269,8 @@ def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("repeats", "line"),
     [
-        ([0, 1], "warning: all 2 predictions are listed twice; remove the repeats"),
+        ([0, 1], "warning: predictions identical to another of their image: 2 of 4; remove them"),
         ([0], "warning: predictions identical to another of their image: 1 of 3; remove them"),
-        ([0, 0], "warning: predictions identical to another of their image: 2 of 4; remove them"),
         ([], ""),
     ],
 )
@@ -320,9 +319,8 @@ LABELME = '{"shapes": [], "imagePath": "a.png"}'
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("image_id", "7", "such as 7, got '7'; it is text: write a number, without quotes"),
-        ("category_id", "2", "such as 1 (cat), got '2'; it is text: write a number, without"),
-        ("image_id", "a.png", "such as 7, got 'a.png'\n"),
+        ("image_id", "7", "such as 7, got '7'\n"),
+        ("category_id", "2", "such as 1 (cat), got '2'\n"),
         ("image_id", 8, "such as 7, got 8\n"),
     ],
 )
@@ -331,14 +329,3 @@ def test_an_id_of_the_other_type_is_named(
 ) -> None:
     assert imported(scene, [{**row(1, 0, 0, 10, 10, score=0.9), field: value}]) == 1
     assert told in capsys.readouterr().err
-
-
-def test_an_id_that_is_a_number_where_ids_are_text_is_named(
-    scene: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gt = json.loads((scene / "gt.json").read_text())
-    gt["images"][0]["id"] = "7"
-    truth = [{**row(1, 0, 0, 10, 10), "image_id": "7"}]
-    (scene / "gt.json").write_text(json.dumps({**gt, "annotations": truth}))
-    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)]) == 1
-    assert "such as '7', got 7; it is a number: write text, in quotes" in capsys.readouterr().err

@@ -40,9 +40,9 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["ten_detectors.py", "OUT"])
     runpy.run_path(str(ROOT / "examples/ten_detectors.py"), run_name="__main__")
-    label(["OUT/run"], 60).table().write_csv("next.csv")
+    label("OUT/run", 60).table().write_csv("next.csv")
     exec(next(code for code in blocks("decide.md", "python") if "truth.csv" in code))
-    printed = str(correct(["OUT/run"], "next.csv", gap=0.5)).splitlines()
+    printed = str(correct("OUT/run", "next.csv", gap=0.5)).splitlines()
     shown = next(text for text in blocks("decide.md", "") if text.startswith("Source")).splitlines()
     assert printed[: len(shown)] == shown
     assert "a difference of 0.5: 580 labels in all" in printed

@@ -32,7 +32,7 @@ PAGES = [
 ]
 MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_000, 35_000
 MADE = {DOCS / "cli.md", *(DOCS / name for name in ("tasks", "gallery", "prompts"))}
-"""What ``docs_pages.py``, ``show gallery`` and ``prompt_pages.py`` write; marked blocks too."""
+"""What ``docs_pages.py``, ``gallery.py`` and ``prompt_pages.py`` write; marked blocks too."""
 MADE_BLOCK = re.compile(r"<!-- (.+?) -->\n.*?<!-- end of \1 -->", re.DOTALL)
 WRITTEN = [page for page in sorted(DOCS.rglob("*.md")) if not MADE & {page, *page.parents}]
 TO_READ = [page for page in WRITTEN if page.parent.name != "decisions"]

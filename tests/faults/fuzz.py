@@ -39,16 +39,17 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.jsons import lenient
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
-from visualjudge.data import record_files
+from visualjudge.data import record_checks
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
+from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
 from visualjudge.formats.referring import referring
 from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.voc import voc
-from visualjudge.formats.yolo import class_names, yolo
+from visualjudge.formats.yolo import yolo
 from visualjudge.replies import read_reply
 from visualjudge.runs.journal import read_records
 from visualjudge.vision.predictions import read_prediction
@@ -149,8 +150,8 @@ def _published(raw: bytes, place: Path) -> object:
 
 
 TARGETS: dict[str, Target] = {
-    "records-json": _file(".json", record_files.read_records),
-    "records-jsonl": _file(".jsonl", record_files.read_records),
+    "records-json": _file(".json", record_checks.read_records),
+    "records-jsonl": _file(".jsonl", record_checks.read_records),
     "annotation": lambda raw, _: annotation_from_wire(
         _object(raw), file="f", task="object_detection", position=0
     ),
@@ -193,7 +194,7 @@ TARGETS: dict[str, Target] = {
     "refs": _imported(
         "refs.p", lambda path, images: referring("referring_segmentation", path, path, images)
     ),
-    "class-names": _file(".yaml", class_names),
+    "class-names": _file(".yaml", class_table),
     "workbook": _file(".xlsx", read_workbook),
     "config": _file(".yaml", lambda path: build_pipes(read_config(path))),
     "dataset": _dataset,

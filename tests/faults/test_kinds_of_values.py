@@ -119,7 +119,7 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
         yield "describe", ds
         yield from (
             ("export", ds, "--format", form, "--out", new)
-            for form in ("parquet", "vlmevalkit", "lmms-eval", "trl")
+            for form in ("parquet", "vlmevalkit", "trl")
         )
         yield "judge", ds, *model, "--out", new
         yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new

@@ -14,16 +14,17 @@ from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.data.import_mistakes import check_forms
+from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.image_pairs import image_pairs
-from visualjudge.formats.label_maps import class_table, label_maps
+from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.outputs import given_score, outputs
 from visualjudge.formats.referring import referring
 from visualjudge.formats.sample import Sample, files_by_key, read_table
 from visualjudge.formats.voc import voc
-from visualjudge.formats.yolo import class_names, yolo
+from visualjudge.formats.yolo import yolo
 
 WIDTH, HEIGHT = 20, 10
 
@@ -193,11 +194,10 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
     dump(gt, content)
     read = [
         only(coco(task, gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"))
-        for task in ("semantic_segmentation", "instance_segmentation", "object_detection")
+        for task in ("semantic_segmentation", "instance_segmentation")
     ]
     assert [(i.label, i.mask.area) for i in read[0].truth.items] == [("cat", 80), ("dog", 4)]
     assert [(i.label, i.mask.area) for i in read[1].truth.items] == [("cat", 50), ("cat", 30)]
-    assert [i.xyxy for i in read[2].truth.items] == [(0, 0, 5, 10), (5, 0, 8, 10)]
 
 
 class TestVoc:
@@ -309,8 +309,8 @@ class TestYolo:
         (tmp_path / "list.yaml").write_text("names: [cat, dog]\n")
         (tmp_path / "names.txt").write_text("cat\ndog\n")
         assert (
-            class_names(tmp_path / "list.yaml")
-            == class_names(tmp_path / "names.txt")
+            class_table(tmp_path / "list.yaml")
+            == class_table(tmp_path / "names.txt")
             == {0: "cat", 1: "dog"}
         )
 
@@ -337,12 +337,12 @@ class TestLabelMaps:
     def test_an_empty_line_of_the_names_is_counted(self, tmp_path: Path) -> None:
         (tmp_path / "names.txt").write_text("sky\n\nroad\n\n")
         table = {0: "sky", 2: "road"}
-        assert class_table(tmp_path / "names.txt") == class_names(tmp_path / "names.txt") == table
+        assert class_table(tmp_path / "names.txt") == table
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
     def test_a_byte_order_mark_is_no_part_of_a_name(self, tmp_path: Path, encoding: str) -> None:
         (tmp_path / "names.txt").write_text("person\ncar\n", encoding)
-        assert class_names(tmp_path / "names.txt") == {0: "person", 1: "car"}
+        assert class_table(tmp_path / "names.txt") == {0: "person", 1: "car"}
         (tmp_path / "table.csv").write_text("id,name\n7,person\n", encoding)
         assert class_table(tmp_path / "table.csv") == {7: "person"}
 
@@ -351,7 +351,7 @@ class TestLabelMaps:
         with pytest.raises(
             DataError, match="must be UTF-8, got an invalid byte at 1; save it as UTF-8"
         ):
-            class_names(tmp_path / "names.txt")
+            class_table(tmp_path / "names.txt")
 
     def test_a_value_outside_the_table_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "images" / "a.png")
@@ -433,7 +433,7 @@ class TestDepth:
         (found,) = depth_maps("depth_estimation", *files)
         if refused:
             assert isinstance(found, Problem) and found.field == "prediction"
-            assert "b.npy: must contain depths above 0, got none (minimum -2)" in found.reason
+            assert "b.npy: must contain depths above 0, got none; negate the values" in found.reason
         else:
             assert "b.npy: depth must be above 0" in str(recwarn.pop(UserWarning).message)
 
@@ -580,7 +580,7 @@ def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
 
 def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(tmp_path: Path) -> None:
     read = partial(hugging_face, "object_detection", pred=None, scratch=tmp_path / "scratch")
-    with pytest.raises(UsageError, match=r"cppe-5: no such .*save_to_disk"):
+    with pytest.raises(UsageError, match=r"cppe-5 is not a Hugging Face data set: .*save_to_disk"):
         list(read(str(tmp_path / "cppe-5")))
     pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(DataError, match="must have a column 'image', got text; --column maps"):

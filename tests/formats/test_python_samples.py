@@ -143,7 +143,7 @@ def test_a_sample_that_cannot_be_read_is_named(
     [
         (7, None, "prediction: label: must be text, got int 7"),
         ("two\nlines", None, "prediction: label: must be one line of text"),
-        ("dog", "high", "prediction: score: must be a number, got 'high'"),
+        ("dog", "high", "score: AP needs the confidence of every predicted item"),
     ],
 )
 def test_a_record_of_python_is_checked(

@@ -19,6 +19,7 @@ from visualjudge.judges import (
     PairwiseJudge,
     VIEscorePipe,
 )
+from visualjudge.judges.reply_objects import object_as_geditbench
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
 
 STORE = PromptAssetStore()
@@ -401,16 +402,33 @@ def test_the_rules_of_geditbench_read_the_block_as_it_stands(
         assert judge(ROW)["value"] == winner
 
 
-def test_a_scalar_score_is_taken_from_a_v2_prompt_by_the_original_only() -> None:
-    assert (
-        vie([said(7)], version="v2", retries=0)(ROW | {"edited_images": [A]})["value"] == "Failed"
-    )
-    assert (
-        vie([said(7)], version="v2", retries=0, rules="geditbench")(ROW | {"edited_images": [A]})[
-            "value"
-        ]
-        == 7.0
-    )
+@pytest.mark.parametrize(
+    ("reply", "schema", "read"),
+    [
+        ('{"a": 1} or {"a": 2}', None, {"a": 1}),
+        ('```py\nx\n```\n```json\n{"a": 1}\n```', None, {"a": 1}),
+        (
+            '{"winner": "Image B", "reasoning": "cut',
+            None,
+            {"winner": "Image B", "reasoning": "cut"},
+        ),
+        ('{"score": 7}', "UnicEditVIEScoreOutput", None),
+        ('{"score": 7.5, "reason": "r"}', "UnicEditVIEScoreOutput", None),
+        ('{"score": "8", "reason": "r"}', "UnicEditVIEScoreOutput", {"score": 8, "reason": "r"}),
+        ('{"score": 8, "reasoning": "r"}', "EditScoreVIEScoreOutput", None),
+        ('{"winner": "Tie"}', "VLMPairJudgeWithReasonOutput", None),
+    ],
+)
+def test_the_original_reads_the_first_block_that_fits_its_schema(
+    reply: str, schema: str | None, read: Any
+) -> None:
+    assert object_as_geditbench(reply, schema) == read
+
+
+def test_a_scalar_score_is_none_to_a_v2_prompt() -> None:
+    for rules in ("strict", "geditbench"):
+        judge = vie([said(7)], version="v2", retries=0, rules=rules)
+        assert judge(ROW | {"edited_images": [A]})["value"] == "Failed"
 
 
 def test_unknown_rules_are_named() -> None:

@@ -69,7 +69,6 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
         ("build", data, "--out", dataset, "--workers", "1"),
         ("judge", dataset, "--backend", "baseline", "--model", "oracle:0.8", "--out", run),
         ("report", run, "--json", tmp_path / "m.json", "--out", tmp_path / "r.html"),
-        ("show", "gallery", "--out", tmp_path / "gallery"),
     )
     notes = json.loads((data / "annotations" / "oriented_detection_annotations.json").read_text())
     [first, *_] = [note for note in notes if note["source"] == "model"]
@@ -77,5 +76,4 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
     assert 0 < first["final_score"] < 10
     [judge] = json.loads((tmp_path / "m.json").read_text())["judges"]
     assert judge["pairwise"]["n"] > 0
-    assert (tmp_path / "gallery" / "oriented_detection-oriented_boxes.jpg").is_file()
     assert [mark.label for mark in truth.marks()] == ["ship", "ship", "ship", "lorry", "lorry"]

@@ -65,12 +65,12 @@ def _slug(client: TestClient) -> str:
 
 def test_layers_and_both_orders() -> None:
     question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")
-    assert [(layer.key, layer.name) for layer in layers(question)] == list(
+    assert [(layer["key"], layer["name"]) for layer in layers(question)] == list(
         zip(("o0", "A", "B"), IMAGES, strict=True)
     )
     shown = prompts(question)
-    assert [part.image for part in shown["AB"] if part.image] == list(IMAGES)
-    assert [part.image for part in shown["BA"] if part.image] == [IMAGES[0], IMAGES[2], IMAGES[1]]
+    assert [image for _, image in shown["AB"] if image] == list(IMAGES)
+    assert [image for _, image in shown["BA"] if image] == [IMAGES[0], IMAGES[2], IMAGES[1]]
     assert list(prompts(ranking(1, (1.0, 2.0, 3.0)))) == ["AB"]
 
 

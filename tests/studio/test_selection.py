@@ -251,10 +251,10 @@ def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(tmp_path: Path)
     shelf = site.shelf(site.places.datasets[0].slug)
     facet = next(one for one in shelf.facets() if one.name == "form")
     assert {facet.label(v): n for v, n in shelf.counts(State())["form"].items()} == {
-        "object detection: drawn": 3,
-        "object detection: text": 1,
+        "drawn": 3,
+        "text": 1,
     }
-    chosen = shelf.select(State.from_query([("form", "object_detection/text")]))
+    chosen = shelf.select(State.from_query([("form", "text")]))
     assert list(chosen) == [2]
 
 

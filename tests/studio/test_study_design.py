@@ -210,25 +210,6 @@ def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -
         Study(dataset.parent / "ds", Settings(), questions=tmp_path / "ids.txt")
 
 
-def test_the_known_items_may_be_chosen(dataset: Path, tmp_path: Path) -> None:
-    (tmp_path / "ids.txt").write_text("q3\nq4\n")
-    (tmp_path / "known.txt").write_text("q9\nq4\n")
-    study = Study(
-        dataset,
-        Settings(practice=1),
-        questions=tmp_path / "ids.txt",
-        known_questions=tmp_path / "known.txt",
-    )
-    plan = study.pages.run.plan
-    assert (set(plan.by_id), plan.known, set(plan.practice), set(plan.wanted)) == (
-        {"q3", "q4", "q9"},
-        ("q9", "q4"),
-        {"q3"},
-        set(),
-    )
-    assert "<code>q9</code> <code>q4</code>" in study.client.get(study.pages.link(ADMIN)).text
-
-
 def test_a_study_goes_on_without_naming_its_settings_again(dataset: Path) -> None:
     settings = Settings(known=3, sample=9, repeats=1, encoding="text")
     study = Study(dataset, settings)

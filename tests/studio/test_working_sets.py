@@ -4,8 +4,6 @@ files.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -47,7 +45,7 @@ def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, fo
         "q1": {"star": True, "tags": ["hard", "odd"], "note": "why?"},
         "r0": {"star": True, "tags": ["hard"]},
     }
-    assert site.shelf(slug).working.marks() == WorkingSets(folder / "ds.studio").marks()
+    assert site.shelf(slug).working.marks() == WorkingSets(folder / "ds").marks()
 
 
 def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: str) -> None:
@@ -80,21 +78,9 @@ def test_one_tag_is_a_filter_and_so_is_none(client: TestClient, slug: str) -> No
     }
 
 
-def test_a_selection_as_a_file(client: TestClient, slug: str, tmp_path: Path, folder: Path) -> None:
-    _post(client, f"/d/{slug}/marks", ids=["s3"], note="=1+1", star=True)
-    rows = list(
-        csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=scoring").text))
-    )
-    assert [row["id"] for row in rows] == ["s0", "s1", "s2", "s3", "s4"]
-    assert (rows[3]["star"], rows[3]["note"], rows[0]["two: outcome"]) == (
-        "true",
-        "'=1+1",
-        "not asked",
-    )
-    pairs = list(
-        csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=pairwise").text))
-    )
-    assert (pairs[0]["margin"], pairs[0]["two: outcome"]) == ("7.0", "mixed")
+def test_a_selection_as_a_file_of_ids(
+    client: TestClient, slug: str, tmp_path: Path, folder: Path
+) -> None:
     (tmp_path / "questions.txt").write_bytes(
         client.get(f"/d/{slug}/selection.txt?type=scoring&sort=-length").content
     )
@@ -150,13 +136,14 @@ def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
 
 
 def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> None:
-    sets = WorkingSets(tmp_path)
-    (tmp_path / "marks.json").write_text('{"a": {"tags": ["y", "x"]}}')
+    sets = WorkingSets(tmp_path / "ds")
+    sets.path.parent.mkdir()
+    sets.path.write_text('{"a": {"tags": ["y", "x"]}}')
     assert sets.marks()["a"].tags == ("x", "y")
     for bad in ("[]", "{", '{"a": 1}', '{"a": {"tags": [1]}}', '{"a": {"star": "yes"}}'):
-        (tmp_path / "marks.json").write_text(bad)
-        broken = WorkingSets(tmp_path)
+        sets.path.write_text(bad)
+        broken = WorkingSets(tmp_path / "ds")
         for act in (broken.marks, broken.marks, lambda: broken.change(["b"], Change(star=True))):  # noqa: B023
             with pytest.raises(DataError, match=r"marks\.json"):
                 act()
-        assert (tmp_path / "marks.json").read_text() == bad
+        assert sets.path.read_text() == bad

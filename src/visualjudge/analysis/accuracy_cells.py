@@ -21,8 +21,6 @@ from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray
 
-MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
-MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
 NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
 
 
@@ -139,14 +137,6 @@ def test_of(value: FloatArray, found: estimate.Spread, k: int = 0) -> float | No
 def known(p: float) -> float | None:
     """Return a number, or None where it is not known."""
     return float(p) if np.isfinite(p) else None
-
-
-def margin_bin() -> pl.Expr:
-    """Return the gap between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 includes
-    0.5).
-    """
-    place = pl.sum_horizontal([(pl.col("margin") > edge).cast(pl.Int8) for edge in MARGINS])
-    return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
 _COUNTS = {

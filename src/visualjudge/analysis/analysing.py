@@ -18,15 +18,12 @@ from visualjudge.analysis.accuracy_cells import (
     guessed,
     guessed_among_allowed,
     guessed_by_task,
-    margin_bin,
     pairwise_asked,
 )
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
 from visualjudge.analysis.comparisons import (
-    above_baseline,
     asked_like,
-    baseline_of,
     comparisons,
     nothing_in_common,
 )
@@ -43,11 +40,11 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.figures_of_pairs import FIGURES
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
-from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
+from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results
-from visualjudge.analysis.psychometric import Scope, curves
+from visualjudge.analysis.psychometric import curves
 from visualjudge.analysis.scores import (
     RANKED,
     SCORED,
@@ -165,11 +162,11 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
     """
     say = progress or (lambda _: None)
     resampling = Resampling(study.clusters, study.seed)
-    alike, baseline = asked_like(study), baseline_of(study)
+    alike = asked_like(study)
     judges = []
     for i, run in enumerate(study.runs):
         say(f"judge {run.name}")
-        judges.append(judge_result(study, i, resampling, alike[i], baseline))
+        judges.append(judge_result(study, i, resampling, alike[i]))
     say("comparing judges")
     return Analysis(
         study,
@@ -177,11 +174,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             judges=tuple(judges),
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
-            leaks=leak_audit(
-                with_order_shown(
-                    study.questions.lazy().filter(unchanged()).select(NEEDED).collect(), study.runs
-                )
-            ),
+            leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
             draws=resampling.draws,
@@ -205,7 +198,6 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         by_question_type={
             str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())
         },
-        prompts=_prompts(meta),
         asked=int(asked.sum()),
         probed=int(
             asked[
@@ -219,37 +211,27 @@ def _dataset_facts(study: Study) -> DatasetFacts:
     )
 
 
-def _prompts(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the versions of the prompts that the dataset was built with, if recorded."""
-    options = meta.get("options")
-    stated = options.get("prompts") if isinstance(options, Mapping) else None
-    return (str(stated),) if isinstance(stated, str | int) else ()
-
-
 def judge_result(
     study: Study,
     index: int,
     resampling: Resampling,
     alike: int = 0,
-    baseline: int | None = None,
 ) -> JudgeResult:
-    """Everything about one judge; ``baseline``: the run that it is compared with."""
+    """Everything about one judge."""
     run, answered = study.runs[index], study.answered[index]
-    pairs = study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
+    pairs = study.kind(index, "pairwise", PAIRED)
     rankings, scorings = study.kind(index, "ranking", RANKED), study.kind(index, "scoring", SCORED)
     asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
     pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
-    place, *features = preferences(in_both_orders(pairs) if unknown else pairs)
     totals = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
     tokens_in, tokens_out, latency = totals.row(0)
     identity = served_by(study.joined[index])
-    scopes = _scopes(pairs, scored=study.has_scores)
     result = JudgeResult(
         name=run.name,
         simulated=run.simulated,
-        run=str(run.folder) if run.folder is not None and run.info.get("kept", True) else None,
+        run=None if run.folder is None else str(run.folder),
         verdicts=answered.height,
         expected=run.expected,
         missing=run.missing,
@@ -270,9 +252,10 @@ def judge_result(
         by_task=_cells(pairs, rankings, scorings, ("task",)),
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
-        by_margin=accuracy_cells(pairs, ("margin_bin",)) if study.has_scores else (),
-        bias=(with_swap(place, pairwise), *features),
-        sensitivity=curves(scopes, resampling, guessed_among_allowed(asked)),
+        bias=preferences(in_both_orders(pairs) if unknown else pairs),
+        sensitivity=curves(
+            pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
+        ),
         encodings=_encodings(pairs, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
@@ -282,7 +265,6 @@ def judge_result(
         ),
         probes=probe_results(answered),
         photograph=photograph_need(answered),
-        above_baseline=above_baseline(study, index, baseline),
         identity=identity,
     )
     return result_without_truth(result) if unknown else result
@@ -342,28 +324,6 @@ def _ties(pairs: pl.DataFrame) -> float | None:
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
     found = table.partition_by(list(keys), as_dict=True, include_key=True)
     return sorted(("/".join(map(str, key)), part) for key, part in found.items())
-
-
-def _scopes(pairs: pl.DataFrame, *, scored: bool) -> list[tuple[Scope, pl.DataFrame]]:
-    """What curves are fitted to: the margin for all, each task and each error type, where true
-    scores are known (``scored``); the gap in severity where it is known.
-    """
-    pairs = pairs.select(
-        "task", "error_type", "margin", "right", "usable", "cluster", "severity_gap"
-    )
-    parts = [(Scope("all", "all", "margin", "margin"), pairs)] if scored else []
-    for key in ("task", "error_type") if scored else ():
-        parts += [
-            (Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)
-        ]
-    told = pairs.drop_nulls("severity_gap")
-    if told.height:
-        parts.append((Scope("all", "all", "severity", "severity_gap"), told))
-        parts += [
-            (Scope("error_type", value, "severity", "severity_gap"), part)
-            for value, part in _parts(told, "error_type")
-        ]
-    return parts
 
 
 def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, ...]:

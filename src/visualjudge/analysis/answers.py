@@ -6,7 +6,6 @@ whether or not the question allows one: it is never failed, and right only where
 tie. ``right``: pairwise only; a failed reply is wrong. ``chosen``: the option that a usable reply
 prefers, "A" or "B" as stored; null for ties. ``said_first``: that option was shown first (by
 ``order``). ``first_right``: the better option was shown first; null if neither is better.
-``right_extracted``: the value that a second reader gave is right; nothing else uses that value.
 ``image`` names the image, and ``cluster`` numbers it: the unit of every interval.
 
 Nothing is repaired here.
@@ -76,7 +75,6 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     table = known.drop("id").hstack(about[place.drop_nulls()]).with_columns(usable=_usable())
     extracted, pairwise = pl.col("status") == EXTRACTED, pl.col("kind") == "pairwise"
     table = table.with_columns(
-        right_extracted=pl.when(extracted & pairwise).then(pl.col("text") == pl.col("answer")),
         text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),
         number=pl.when(~extracted).then("number"),
     )

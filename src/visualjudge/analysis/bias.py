@@ -32,20 +32,15 @@ from visualjudge.analysis.estimate import (
     too_few,
 )
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
-from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
+from visualjudge.analysis.leaks import RULES
+from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import BoolArray, FloatArray
 
 LEVEL = 0.05
 FLAT = 1e-18
-PREFERRED = {
-    "position": "the option shown first",
-    "text_chars": "the longer text",
-    "count": "more boxes, masks or points",
-    "area": "the larger marked area",
-    "png_bytes": "the larger image file",
-}
+PREFERRED = {"position": "the option shown first", **RULES}
 
 
 def binomial_p(hits: int, n: int) -> float | None:
@@ -114,28 +109,6 @@ def _leaning(
         edge = (1 - TAIL ** (1 / effective)) / 2
         low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
     return value, (max(-0.5, low), min(0.5, high)), p
-
-
-def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
-    """Return the preference for the option shown first; 0 by construction if every question has the
-    same answer in both orders.
-
-    An image whose answers differ shifts the preference by at most half its share, as does a
-    question that was asked or read in only one order.
-    """
-    swap = pairwise.swap
-    if swap.consistency_parsed != 1:
-        return place
-    both = round((swap.consistency.value or 0.0) * swap.consistency.n)
-    alone = 1 - both / max(pairwise.questions, both, 1)
-    found, images = place.estimate, swap.consistency.images
-    if images < LEAST_IMAGES or swap.consistency.interval is None:
-        held = replace(found, value=found.value or 0.0, interval=None, why=too_few())
-        return replace(place, estimate=held)
-    reach = min(0.5, (1 - (swap.consistency.interval[0] or 0.0) + alone) / 2)
-    low, high = found.interval or (-reach, reach)
-    ends = (max(-reach, -0.5 if low is None else low), min(reach, 0.5 if high is None else high))
-    return replace(place, estimate=Estimate(found.value or 0.0, ends, found.n, images))
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:

@@ -181,7 +181,7 @@ VARIANCE: Table[f.Variance] = Table(
 
 UNREAD: Table[f.Unread] = Table(
     (
-        *as_named("n", "failed", "causes", "extracted", "accuracy_with_extracted", "of_probes"),
+        *as_named("n", "failed", "causes", "extracted", "of_probes"),
         Column("declined", lambda u: unanswered(u.causes).declined),
         Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
         Column("no_reply", lambda u: unanswered(u.causes).no_reply),
@@ -222,11 +222,9 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
 
 TASK_GAP: Table[f.TaskGap] = Table(
     (
-        Column(None, "task", "Questions", plain_name, text=True),
         *counts("gap"),
         *figure("difference", "gap", "Points", points, ends="ci95"),
-        Column("p", "p"),
-        HOLM,
+        *as_named("p", "p_holm"),
     )
 )
 COMPARISON: Table[f.Comparison] = Table(
@@ -287,7 +285,6 @@ DATASET: Table[f.DatasetFacts] = Table(
     (
         *as_named("path", "questions_sha256", "version", "seed", "questions", "images"),
         *as_named("by_question_type", "asked", "images_asked", "probed"),
-        Column("prompts", lambda d: list(d.prompts)),
         Column("where", lambda d: list(d.where)),
     )
 )
@@ -320,17 +317,6 @@ def photograph(need: f.PhotographNeed | None) -> Json | None:
     return {**PHOTOGRAPH.json(need.all), "by_task": by_task}
 
 
-def _above(judge: f.JudgeResult) -> list[Json]:
-    """Return the rows above the baseline: all questions, then each task."""
-    found, rows = judge.above_baseline, words.above_rows(judge)
-    named = {} if found is None else {"baseline": found.b, "baseline_accuracy": found.accuracy_b}
-    return [
-        {**TASK_GAP.json(row), "scope": "task" if k else f.ALL, "value": row.task}
-        | ({} if k else named)
-        for k, row in enumerate(rows)
-    ]
-
-
 def _cell(cell: f.Cell) -> Json:
     """Return a cell of by_task, by_encoding or by_error_type, with one object per question type."""
     keys = dict(cell.keys) if cell.accuracy.share.n else {}
@@ -344,16 +330,6 @@ def _cell(cell: f.Cell) -> Json:
 
 def _cells(name: str) -> Column:
     return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
-
-
-def _pairs_only(cell: f.Cell) -> Json:
-    return {**dict(cell.keys), **ACCURACY.json(cell.accuracy)}
-
-
-def _flat_cells(name: str) -> Column:
-    return Column(
-        name, lambda judge: {cell.name: _pairs_only(cell) for cell in getattr(judge, name)}
-    )
 
 
 def _of_pairs(row: PairFigure) -> Column:
@@ -393,7 +369,6 @@ JUDGE: Table[f.JudgeResult] = Table(
         _cells("by_task"),
         _cells("by_encoding"),
         _cells("by_error_type"),
-        _flat_cells("by_margin"),
         blocks("bias", "bias", PREFERENCE),
         blocks("sensitivity", "sensitivity", SENSITIVITY),
         blocks("encodings", "encodings", CHOICE),
@@ -406,6 +381,5 @@ JUDGE: Table[f.JudgeResult] = Table(
         ),
         blocks("probes", "probes", PROBE),
         Column("photograph", lambda j: photograph(j.photograph)),
-        Column("above_baseline", _above),
     )
 )

@@ -1,12 +1,8 @@
-"""Comparisons of judges: two judges on the questions that both answered, and each judge against the
-local baseline.
+"""Comparisons of two judges on the questions that both answered.
 
-p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`).
-
-The local baseline is a small model without language that looks at the same questions. Only
-questions that the baseline answered are compared, since those it declined say nothing about the
-judge. Its answer does not depend on the order shown, so one verdict of the baseline is compared
-with every order and repeat of the judge.
+p and interval come from one standard error (:func:`visualjudge.analysis.estimate.gap_ends`). A
+missing answer counts as wrong, but for those of the local judge, a baseline that declines what it
+cannot see: this says nothing about the other judge.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from visualjudge.analysis.accuracy_cells import (
 from visualjudge.analysis.estimate import gap_ends, gap_p, holm, images_needed
 from visualjudge.analysis.figures import Comparison, TaskGap
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
-from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.analysis.without_truth import comparison_without_truth
 from visualjudge.core.records import IntArray
@@ -63,12 +59,16 @@ _TOLD = ("right", "usable", "text", "cluster", "task")
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    """The verdicts on the same question, order and repeat; each answer of people beside each other
-    on its question.
+    """The verdicts on the same question, order and repeat, without those that the local judge
+    declined; each answer of people beside each other on its question.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
     a, b = (study.kind(k, "pairwise", (*keys, *_TOLD)) for k in (i, j))
-    return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
+    both = a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
+    for run, usable in ((i, "usable"), (j, "usable_b")):
+        if study.runs[run].info.get("backend") == LOCAL:
+            both = both.filter(usable)
+    return both
 
 
 def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
@@ -217,31 +217,3 @@ def not_compared(judges: int) -> str:
         f"Of {judges:,} judges, the {COMPARED} most accurate ones are compared with each "
         "other, and each further one with the best; --compare A B compares any two."
     )
-
-
-def is_baseline(run: Run) -> bool:
-    """Return whether a run is of the local judge."""
-    return run.info.get("backend") == LOCAL
-
-
-def baseline_of(study: Study) -> int | None:
-    """Return the first run of the local judge, or None."""
-    return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
-
-
-def above_baseline(study: Study, index: int, baseline: int | None) -> Comparison | None:
-    """Compare a judge with the baseline on the questions that the baseline answered, with p by Holm
-    over the tasks; None for the baseline itself and for a judge that answered nothing.
-    """
-    if baseline is None or is_baseline(study.runs[index]):
-        return None
-    kept = ("question", "right", "usable")
-    theirs = study.kind(baseline, "pairwise", kept).unique("question", keep="first")
-    own = study.kind(index, "pairwise", (*kept, "cluster", "task"))
-    both = own.join(theirs.filter("usable"), on="question", suffix="_b", maintain_order="left")
-    if both.is_empty() or not own["usable"].any():
-        return None
-    found = paired(both, (study.runs[index].name, study.runs[baseline].name), 0.0)
-    adjusted = holm([row.p for row in found.by_task])
-    rows = zip(found.by_task, adjusted, strict=True)
-    return replace(found, by_task=tuple(replace(row, p_holm=p) for row, p in rows))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from visualjudge.analysis.figures import (
-    ALL,
     LEAST_QUESTIONS,
     Cell,
     Comparison,
@@ -14,10 +13,9 @@ from visualjudge.analysis.figures import (
     OwnScore,
     Photograph,
     Sensitivity,
-    TaskGap,
     Variance,
 )
-from visualjudge.analysis.pairwise_figures import Preference, unanswered
+from visualjudge.analysis.pairwise_figures import unanswered
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.plurals import plural
 from visualjudge.vision.encodings import encoding_title
@@ -175,57 +173,12 @@ def graded(cell: Cell) -> dict[str, str]:
     return out
 
 
-def above_rows(judge: JudgeResult) -> list[TaskGap]:
-    """Return how far the judge is above the baseline, for all questions and each task."""
-    found = judge.above_baseline
-    if found is None:
-        return []
-    whole = TaskGap(ALL, found.gap, found.p)
-    return [whole, *(found.by_task if len(found.by_task) > 1 else ())]
-
-
-def above(judge: JudgeResult) -> str | None:
-    """Return a sentence like "7.4 points above local baseline (3.1 to 11.6)" if there is a
-    baseline.
-    """
-    found = judge.above_baseline
-    if found is None or found.gap.value is None:
-        return None
-    low, high = found.gap.interval or (None, None)
-    ends = percents(found.gap.interval) if found.gap.interval else found.gap.why
-    size = number(abs(100 * found.gap.value), 1)
-    side = "above" if found.gap.value >= 0 else "below"
-    text = f"{size} points {side} the {found.b} ({ends}) on the {number(found.verdicts)} verdicts"
-    text += " on questions that it answered"
-    if low is None or high is None:
-        return f"{text}."
-    if low > 0 and found.accuracy_b is not None and found.accuracy_b < judge.pairwise.chance:
-        right = percent(found.accuracy_b)
-        return f"{text}: no evidence, because the baseline is right in only {right}."
-    if low <= 0 <= high:
-        return f"{text}: can’t tell yet whether the judge is better."
-    return f"{text}." if low > 0 else f"{text}: the judge is worse."
-
-
 def variance_share(row: Variance, name: str) -> str:
     """Format the share of a component; – if the interval is wider than the whole variance."""
     value, ends = getattr(row, name), row.ends.get(name)
     if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
         return NONE
     return percent(min(1.0, max(0.0, value) / row.total), 0)
-
-
-def leanings(judge: JudgeResult) -> list[str]:
-    """Return a sentence for each bias that is flagged."""
-    out = []
-    for row in judge.bias:
-        if row.flagged and row.estimate.value is not None:
-            size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
-            out.append(
-                f"The judge {_prefers(row)} {row.leans_to} by {size} "
-                f"(p {p_value(row.p_holm)} after Holm’s adjustment)."
-            )
-    return out
 
 
 def probes(judge: JudgeResult) -> str | None:
@@ -281,10 +234,6 @@ def photograph_gain(row: Photograph) -> str:
     return f"{said}, {points(row.least.value)} points{ends} over {over}"
 
 
-def _prefers(row: Preference) -> str:
-    return "prefers" if (row.estimate.value or 0) > 0 else "avoids"
-
-
 def jnd_text(row: Sensitivity) -> str:
     """Return the 75 % point with its interval, or the reason why there is none."""
     if row.jnd.value is None:
@@ -307,13 +256,6 @@ def unanswered_of(judge: JudgeResult) -> str:
     more = ((found.declined, "declined"), (found.cannot_tell, "cannot tell"))
     named = "".join(f"; {number(n)} {word}" for n, word in more if n)
     return f"{number(found.unread + found.no_reply)} of {number(judge.unread.n)}{named}"
-
-
-def failures(judge: JudgeResult) -> str | None:
-    """Return a sentence on replies without an answer; None if there are none."""
-    if not judge.unread.failed:
-        return None
-    return f"Without an answer: {unanswered_of(judge)}. They count as wrong."
 
 
 def recommended(choice: EncodingChoice) -> str:

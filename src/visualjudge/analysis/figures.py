@@ -82,7 +82,6 @@ class DatasetFacts:
     questions: int
     images: int
     by_question_type: Mapping[str, int]
-    prompts: tuple[str, ...] = ()
     asked: int = 0
     """Number of distinct questions that any judge was asked."""
     images_asked: int = 0
@@ -344,8 +343,6 @@ class Unread:
     causes: Mapping[str, int]
     extracted: int = 0
     """Failed replies for which a second reader gave a value; no other figure uses them."""
-    accuracy_with_extracted: float | None = None
-    """Pairwise accuracy including the values in ``extracted``; None if there are none."""
     of_probes: int = 0
     """Failed replies to questions that a probe changed."""
     read_by: Mapping[str, int] = field(default_factory=dict)
@@ -441,7 +438,6 @@ class JudgeResult:
     by_task: tuple[Cell, ...]
     by_encoding: tuple[Cell, ...]
     by_error_type: tuple[Cell, ...]
-    by_margin: tuple[Cell, ...]
     bias: tuple[Preference, ...]
     sensitivity: tuple[Sensitivity, ...]
     encodings: tuple[EncodingChoice, ...]
@@ -452,8 +448,6 @@ class JudgeResult:
     """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
     photograph: PhotographNeed | None = None
-    above_baseline: Comparison | None = None
-    """The comparison with the local baseline on the questions that it answered."""
     identity: tuple[ServedBy, ...] = ()
 
     @property
@@ -479,13 +473,6 @@ class Results:
     clusters: int
     draws: int
     seed: int
-
-    @property
-    def shown(self) -> tuple[int, ...]:
-        """The judges that a report covers: all except a local baseline that the report itself ran
-        for comparison.
-        """
-        return tuple(i for i, judge in enumerate(self.judges) if judge.info.get("kept", True))
 
     @property
     def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:

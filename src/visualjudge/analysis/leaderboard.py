@@ -92,13 +92,14 @@ def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") 
 
 def _connected(edges: list[Edge]) -> list[list[str]]:
     """Return sets of sources that met directly or through others, sorted."""
-    parts = {name: {name} for _, *pair in edges for name in pair}
-    for _, a, b in edges:
-        if parts[a] is not parts[b]:
-            less, more = sorted((parts[a], parts[b]), key=len)
-            more |= less
-            parts |= dict.fromkeys(less, more)
-    return sorted(sorted(part) for part in {id(part): part for part in parts.values()}.values())
+    names = sorted({name for _, *two in edges for name in two})
+    place = {name: k for k, name in enumerate(names)}
+    a, b = ([place[edge[side]] for edge in edges] for side in (1, 2))
+    met = sparse.csr_array((np.ones(len(a)), (a, b)), (len(names), len(names)))
+    parts: dict[int, list[str]] = {}
+    for name, part in zip(names, csgraph.connected_components(met, directed=False)[1], strict=True):
+        parts.setdefault(int(part), []).append(name)
+    return sorted(parts.values())
 
 
 LEADS = {"number of objects": "count", "text length": "text_chars", "file size": "png_bytes"}

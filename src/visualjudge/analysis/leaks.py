@@ -1,14 +1,13 @@
-"""The accuracy that a judge could reach from length, count, size or position alone. It shows
-whether a benchmark can be gamed.
+"""The accuracy that a judge could reach from length, count or size alone. It shows whether a
+benchmark can be gamed.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
-judge. What all properties of the predictions give away together is measured by ``describe``
-(``apps/audit/blind_solver.py``).
+judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -16,58 +15,27 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import image_sums, share_of, test_of
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures import ALL, Leak
-from visualjudge.analysis.study_table import Run, lead
+from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.study_table import more
 from visualjudge.analysis.value_and_interval import Share
-from visualjudge.core.records import FloatArray
 
-RULES = ("position", "text_chars", "count", "area", "png_bytes")
-NEEDED = ("question", "kind", "answer", "task", "cluster", *map(lead, RULES[1:]))
+RULES = {
+    "text_chars": "the longer text",
+    "count": "more boxes, masks or points",
+    "area": "the larger marked area",
+    "png_bytes": "the larger image file",
+}
+"""The rules by the feature of which they choose more."""
+NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 """Columns of the questions that the audit uses."""
-SHOWN = "shown_first"
+OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
 LEVEL = 0.05
-
-
-def with_order_shown(questions: pl.DataFrame, runs: Sequence[Run]) -> pl.DataFrame:
-    """Add the column :data:`SHOWN` to the questions: 1 if judges saw option A first, −1 if they saw
-    B first, 0 if they were asked in both orders or the order is not known. With 0, always choosing
-    the first option is not a rule that could be right more often than not.
-    """
-    first = pl.when(pl.col("order") == "BA").then(-1.0).otherwise(1.0)
-    asked = [
-        run.answered.select("question", first=first if run.order_shown else pl.lit(0.0))
-        for run in runs
-        if not run.of_people
-    ]
-    if not asked:
-        return questions
-    one_order = pl.col("first").min() == pl.col("first").max()
-    orders = (
-        pl.concat(asked)
-        .group_by("question")
-        .agg(pl.when(one_order).then(pl.col("first").first()).otherwise(0.0).alias(SHOWN))
-    )
-    found = questions.join(orders, on="question", how="left", maintain_order="left")
-    return found.with_columns(pl.col(SHOWN).fill_null(0.0))
-
-
-def differences(pairs: pl.DataFrame) -> FloatArray:
-    """Return option A minus option B of every rule's feature, pairs × rules; 0 if unknown. Position
-    is 1 if A is shown first, which is assumed for all pairs if there is no column :data:`SHOWN`.
-    """
-    first = pl.col(SHOWN) if SHOWN in pairs.columns else pl.lit(1.0)
-    told = pairs.select(
-        first.cast(pl.Float64).alias("position"),
-        *(pl.col(lead(name)).fill_null(0.0) for name in RULES[1:]),
-    )
-    return told.to_numpy()
 
 
 def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
     """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it applies."""
-    gaps, truth = differences(pairs), (pairs["answer"] == "A").to_numpy()
-    for rule, gap in zip(RULES, gaps.T, strict=True):
-        hits = pairs.select("cluster", "task", hit=pl.Series((gap > 0) == truth))
-        applies = hits.filter(pl.Series(gap != 0))
+    for rule in RULES:
+        applies = pairs.select("cluster", "task", hit=more(rule)).drop_nulls("hit")
         sums = image_sums(applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")})
         value, found = sums.ratio("hit", "n")
         shares = sums.shares("hit", "n")
@@ -97,4 +65,26 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
 def _apart(share: Share) -> bool:
     """Return whether the interval excludes ½."""
     low, high = share.interval or (None, None)
-    return low is not None and high is not None and not low <= 0.5 <= high
+    return low is not None and high is not None and not low <= OF_TWO <= high
+
+
+def as_right(row: Leak) -> Leak:
+    """Return the rule under its name in words; for a rule that is wrong more often than right, its
+    opposite, with the accuracy of that.
+    """
+    name, share = RULES[row.rule], row.share
+    if share.value is None or share.value >= OF_TWO:
+        return replace(row, rule=name)
+    low, high = share.interval or (None, None)
+    ends = None if low is None or high is None else (1 - high, 1 - low)
+    turned = Share(1 - share.value, ends, share.n, share.images, share.why)
+    words = (OPPOSITES.get(word, word) for word in name.split(" "))
+    return replace(row, rule=" ".join(words), share=turned)
+
+
+def best_rule(found: Iterable[Leak]) -> Leak | None:
+    """Return the rule that is right most often, as :func:`as_right` returns it; None if there are
+    no rules.
+    """
+    known = [as_right(row) for row in found if row.share.value is not None]
+    return max(known, key=lambda row: row.share.value or 0.0, default=None)

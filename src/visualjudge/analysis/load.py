@@ -111,32 +111,6 @@ def _runs_below(folder: Path) -> str:
 _MOST_NAMED = 5
 
 
-def _refuse_twice(folders: Sequence[str | Path]) -> None:
-    seen = set[Path]()
-    for folder in folders:
-        home = Path(folder).resolve()
-        if home in seen:
-            raise UsageError(f"{folder}: is given twice; name each run once")
-        seen.add(home)
-
-
-def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int | None:
-    """Return the number of verdicts of a finished run: as stated in ``run.json``, else computed
-    from its options.
-
-    ``kinds`` holds the question type of every question of the run's dataset, in order; None if not
-    known.
-    """
-    asked, limit = info.get("asked"), info.get("limit")
-    if isinstance(asked, int):
-        return asked
-    if kinds is None or not {"swap", "repeats", "limit"} <= info.keys():
-        return None
-    chosen = kinds.head(limit) if isinstance(limit, int) else kinds
-    turned = int((chosen == "pairwise").sum()) if info["swap"] else 0
-    return (chosen.len() + turned) * int(info["repeats"] or 1)
-
-
 def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
     """Add warnings and problems about missing verdicts and verdicts that do not fit the dataset."""
     notes, problems = list(run.warnings), list(run.problems)
@@ -174,8 +148,9 @@ def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Stu
         different questions under one id.
     """
     dataset = options.dataset
-    _refuse_twice(folders)
     told = {Path(folder): _info(Path(folder)) for folder in folders}
+    if len({home.resolve() for home in told}) < len(folders):
+        raise UsageError(f"{', '.join(map(str, folders))}: each run must be given once")
     places = {home: RunFolder(home).dataset_path(dataset) for home in told}
     roots = list(dict.fromkeys(places.values()))
     try:
@@ -187,10 +162,7 @@ def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Stu
             else "; a dataset that was moved is named with --dataset (dataset in Python)"
         )
         raise UsageError(f"{error}{hint}") from None
-    kinds = table["kind"] if len(roots) == 1 else None
-    runs = (
-        _run(home, name, told[home], table, kinds) for home, name in distinct_names(told).items()
-    )
+    runs = (_run(home, name, told[home], table) for home, name in distinct_names(told).items())
     digests = [meta["digests"].get(place) for place in places.values()]
     checked = tuple(
         _checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True)
@@ -235,13 +207,12 @@ def _renumbered(numbers: pl.Series) -> pl.Expr:
     return pl.col(numbers.name).replace_strict(left, places, return_dtype=numbers.dtype)
 
 
-def _run(
-    home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame, kinds: pl.Series | None
-) -> Run:
+def _run(home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame) -> Run:
     """Join a run's verdicts to their questions, without keeping the table that was read."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)
-    expected, foreign = expected_verdicts(info, kinds), verdicts.height - answered.height
+    asked, foreign = info.get("asked"), verdicts.height - answered.height
+    expected = asked if isinstance(asked, int) else None
     run = Run(name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign)
     if not run.order_shown:
         return replace(run, answered=without_order(answered))

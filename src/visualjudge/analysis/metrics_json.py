@@ -80,10 +80,10 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
     """Yield every row of one judge with the name of its table."""
     who = {"judge": judge["judge"]}
     yield "headline", _headline(judge)
-    for name in ("by_task", "by_encoding", "by_error_type", "by_margin"):
+    for name in ("by_task", "by_encoding", "by_error_type"):
         for cell, row in judge[name].items():
             yield name, {**who, "cell": cell, **row}
-    for name in ("bias", "sensitivity", "variance", "above_baseline"):
+    for name in ("bias", "sensitivity", "variance"):
         for row in judge[name]:
             yield name, {**who, **row}
     for row in judge["leaderboard"]["rows"]:

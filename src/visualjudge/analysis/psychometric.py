@@ -12,7 +12,7 @@ The just-noticeable difference is the m at which ψ = ¾; its interval resamples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ from visualjudge.core.records import FloatArray
 TARGET, BINS, POINTS = 0.75, 40, 10
 LEAST_VERDICTS, LEAST_BELOW, LEAST_SHARE_BELOW = 30, 20, 0.05
 SLOPE_LEVEL, STEPS = 0.05, 60
+Scope = tuple[str, str, str]
+"""Scope, value and distance of a :class:`.Sensitivity`."""
 CENTRE = np.array([0.0, 0.1, -3.5])
 PRECISION = 1 / np.array([2.5, 1.0, 1.5]) ** 2
 """Normal priors on log α (around the mean log distance), log β (β about 1.1) and the logit of
@@ -115,16 +117,6 @@ def threshold(theta: FloatArray, limits: tuple[float, float]) -> FloatArray:
     return np.asarray(np.where(reached, found, np.inf))
 
 
-@dataclass(frozen=True)
-class Scope:
-    """The questions that a curve is for, and the column that holds their distance."""
-
-    scope: str
-    value: str
-    against: str
-    column: str
-
-
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, clusters × bins,
@@ -140,32 +132,45 @@ class _Curve:
     slope: float | None
 
 
+def _parts_of(pairs: pl.DataFrame, *, scored: bool) -> Iterator[tuple[Scope, pl.DataFrame]]:
+    """Yield what curves are fitted to, pairs with their ``distance``: the margin of all, each task
+    and each error type, where true scores are known; the gap in severity, where it is known, of all
+    and each error type. A part that is all is left out.
+    """
+    for against, column, keys in (
+        ("margin", "margin", ("task", "error_type")),
+        ("severity", "severity_gap", ("error_type",)),
+    ):
+        rows = pairs.select("task", "error_type", "right", "usable", "cluster", distance=column)
+        rows = rows.filter(pl.col("distance") > 0)
+        if not scored if against == "margin" else rows.is_empty():
+            continue
+        yield (ALL, ALL, against), rows
+        for key in keys:
+            parts = rows.partition_by(key, as_dict=True)
+            for (value,), part in sorted(parts.items()):
+                if part.height < rows.height:
+                    yield (key, str(value), against), part
+
+
 def curves(
-    parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float = OF_TWO
+    pairs: pl.DataFrame, resampling: Resampling, chance: float = OF_TWO, *, scored: bool = True
 ) -> tuple[Sensitivity, ...]:
-    """Return the fitted curve of each part that is not all questions, and its 75 % point, or the
-    reason for its absence. Of the parts of one distance, all questions come first.
+    """Return the fitted curves and their 75 % points, or the reason for their absence.
 
     A 75 % point is given only if accuracy increases with distance (one-sided test clustered by
-    image; Holm over the parts, where all questions together have half of the level),
-    the curve fits, and there are data below the 75 % point.
+    image; Holm over the parts, where all questions together have half of the level), the curve
+    fits, and there are data below the 75 % point.
     """
-    scopes, kept, whole = list[Scope](), list[pl.DataFrame](), dict[str, int]()
-    for scope, rows in parts:
-        told = rows.select("right", "usable", "cluster", distance=scope.column)
-        told = told.filter(pl.col("distance") > 0)
-        if scope.scope == ALL or told.height < whole[scope.against]:
-            whole.setdefault(scope.against, told.height)
-            scopes.append(scope)
-            kept.append(told)
-    found = [_curve(rows, resampling, chance) for rows in kept]
+    kept = list(_parts_of(pairs, scored=scored))
+    found = [_curve(rows, resampling, chance) for _, rows in kept]
     slopes = [None if one is None else one.slope for one in found]
-    tested = [scope.scope == ALL for scope, p in zip(scopes, slopes, strict=True) if p is not None]
+    whole = [scope == ALL for (scope, _, _), _ in kept]
+    tested = [one for one, p in zip(whole, slopes, strict=True) if p is not None]
     of_all, of_parts = max(1, sum(tested)), max(1, len(tested) - sum(tested))
-    weights = [1 / (of_all if scope.scope == ALL else of_parts) for scope in scopes]
-    adjusted = holm(slopes, weights)
-    rows_of = zip(scopes, kept, found, adjusted, strict=True)
-    return tuple(_sensitivity(*row, resampling) for row in rows_of)
+    adjusted = holm(slopes, [1 / (of_all if one else of_parts) for one in whole])
+    rows_of = zip(kept, found, adjusted, strict=True)
+    return tuple(_sensitivity(*part, curve, p, resampling) for part, curve, p in rows_of)
 
 
 def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve | None:
@@ -196,18 +201,18 @@ def _sensitivity(
     slope: float | None,
     resampling: Resampling,
 ) -> Sensitivity:
-    where, images = (scope.scope, scope.value, scope.against), rows["cluster"].n_unique()
+    images = rows["cluster"].n_unique()
     if curve is None:
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
         none = Estimate(None, None, rows.height, images, few)
-        return Sensitivity(*where, none, None, None, None, None, few)
+        return Sensitivity(*scope, none, None, None, None, None, few)
     jnd = float(threshold(curve.theta, curve.limits)[0])
     reason = _why_none(curve, jnd, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
     ends = None if reason else _jnd_ends(curve, resampling, images)
     figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
     (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[0, :2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[0, 2])))
-    return Sensitivity(*where, figure, alpha, beta, lapse, slope, reason, _points(curve), floor)
+    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, reason, _points(curve), floor)
 
 
 def _jnd_ends(curve: _Curve, resampling: Resampling, images: int) -> Ends:

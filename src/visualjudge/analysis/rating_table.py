@@ -1,6 +1,7 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
 
-Ratings are read from CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns:
+Ratings are read from CSV, JSONL or parquet, in this form or with a column of votes for each rater,
+or from VIEScore's published folders. Optional columns:
 ``kind`` ("person" or "judge") and ``image`` (the item's image, if several items share one). A
 missing score stays missing; a score that is not a number is a problem, reported with its file and
 line.
@@ -44,6 +45,7 @@ MEETING = {
 scores.
 """
 SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
+VOTES = {"a": "1", "b": "0", "tie": "0.5"}
 RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
 Problems = list[Problem]
 
@@ -105,6 +107,8 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     if home.is_dir():
         return read_viescore(home)
     raw = _read(home)
+    if "item" in raw.columns and not {"rater", "score"} & set(raw.columns):
+        raw = _of_votes(raw)
     missing = [name for name in COLUMNS if name not in raw.columns]
     if missing:
         raise DataError(
@@ -128,6 +132,17 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     if bare:
         raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
     return read.drop("__raw", "__line").drop_nulls("score"), problems
+
+
+def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with a column for each rater as a long one; a vote for A is the score 1 of its
+    item, one for B 0, a tie ½.
+    """
+    shared = [name for name in ("item", "image", "source", "dimension") if name in wide.columns]
+    long = wide.unpivot(index=shared, variable_name="rater", value_name="vote")
+    vote = pl.col("vote").cast(pl.String).str.strip_chars()
+    unnamed = {name: pl.lit("votes") for name in ("source", "dimension") if name not in shared}
+    return long.with_columns(score=vote.str.to_lowercase().replace(VOTES), **unnamed)
 
 
 # ---------------------------------------------------------------- VIEScore's layout

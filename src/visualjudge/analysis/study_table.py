@@ -74,13 +74,6 @@ VERDICT_SCHEMA: ColumnTypes = {
 }
 
 
-def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
-    """Return the message about an unfinished run; None if the run is finished."""
-    if not missing:
-        return None
-    return f"{missing:,} of {expected:,} verdicts are missing; visualjudge judge … --resume goes on"
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     """One judge over one dataset: the content of ``run.json``, and the verdicts on the dataset's
@@ -113,7 +106,12 @@ class Run:
     @property
     def unfinished(self) -> str | None:
         """The message about a run that stopped before its last verdict."""
-        return missing_verdicts(self.missing, self.expected)
+        if not self.missing:
+            return None
+        return (
+            f"{self.missing:,} of {self.expected:,} verdicts are missing; "
+            "visualjudge judge … --resume goes on"
+        )
 
     @property
     def of_people(self) -> bool:

@@ -22,7 +22,6 @@ def unread(study: Study, index: int) -> Unread:
         failed.height,
         _counts(failed, "cause"),
         extracted,
-        _accuracy_with(table) if extracted else None,
         anywhere.height - failed.height,
         _counts(read, "read_by"),
     )
@@ -32,10 +31,3 @@ def _counts(rows: pl.DataFrame, column: str) -> dict[str, int]:
     """Count the rows by the words of a column, the most frequent first."""
     counts = rows.group_by(column).len().sort(["len", column], descending=[True, False])
     return {str(word): int(n) for word, n in counts.iter_rows()}
-
-
-def _accuracy_with(table: pl.DataFrame) -> float | None:
-    """Return the pairwise accuracy including the values that a second reader gave."""
-    pairs = table.filter(pl.col("right").is_not_null())
-    right = pl.col("right") | pl.col("right_extracted").fill_null(False)
-    return float(pairs.select(right.mean()).item()) if pairs.height else None

@@ -97,11 +97,8 @@ def result_without_truth(found: JudgeResult) -> JudgeResult:
         **by_table,  # type: ignore[arg-type]
         pairwise=pairwise_without_truth(found.pairwise),
         scoring=_scoring(found.scoring),
-        by_margin=(),
         sensitivity=(),
         encodings=(),
         variance=(),
-        unread=replace(found.unread, accuracy_with_extracted=None),
         own_scores=(),
-        above_baseline=None,
     )

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import FAILED, TURNED, Answer, Question, QuestionType
+from visualjudge.core.records import FAILED, Answer, Question, QuestionType
 from visualjudge.replies import Reading, read_reply
 
 LARGEST_SCORE = 10.0
 COLUMNS = ("question_type", "answer", "final_scores", "ties")
 """The columns of a row that a reward reads."""
-UNREADABLE, SAME_IN_BOTH = -1.0, 0.25
+UNREADABLE = -1.0
 Completion = str | Sequence[Mapping[str, Any]]
 
 
@@ -102,27 +102,6 @@ def reward(
     return truth.worth(truth.read(reply, finish_reason).value, unreadable)
 
 
-def reward_both(
-    reply: str,
-    swapped_reply: str,
-    question: Question | Mapping[str, Any],
-    *,
-    unreadable: float = UNREADABLE,
-) -> float:
-    """Return the mean reward of both orders of a pair, plus 0.25 for the same answer in both.
-
-    Parameters
-    ----------
-    swapped_reply
-        The reply to the pair with its options exchanged, in the letters shown there.
-    """
-    truth = truth_of(question)
-    first, second = truth.read(reply).value, truth.read(swapped_reply).value
-    turned = TURNED.get(str(second), second)
-    worth = (truth.worth(first, unreadable) + truth.worth(turned, unreadable)) / 2
-    return worth + (SAME_IN_BOTH if first == turned != FAILED else 0.0)
-
-
 def trl_reward(
     prompts: Sequence[Any], completions: Sequence[Completion], **columns: Sequence[Any]
 ) -> list[float]:
@@ -148,7 +127,6 @@ def trl_reward(
 
 
 def _text(completion: Completion) -> str:
-    """Return a completion as text: unchanged, or the content of its last message."""
     last = completion if isinstance(completion, str) or not completion else completion[-1]
     content = last.get("content") or "" if isinstance(last, Mapping) else last
     if isinstance(content, str):

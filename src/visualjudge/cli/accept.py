@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import following, say, unused
+from visualjudge.cli.output import following, say
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import UsageError
 from visualjudge.options import MeasureOptions
@@ -53,7 +53,7 @@ def accept(
     if found.threshold is None:
         raise typer.Exit(1)
     if apply is None or out is None:
-        following("accept", run, "--apply", "RUN", "--out", unused("accepted.csv"))
+        following("accept", run, "--apply", "RUN", "--out", "accepted.csv")
         return
     new = load_study([apply])
     table = marked(found, new)

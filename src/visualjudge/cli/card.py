@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following, unused
+from visualjudge.cli.output import end_with, following
 from visualjudge.core.atomic import write_json
 from visualjudge.options import MeasureOptions
 
@@ -33,7 +33,7 @@ def card(
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
     if pairs and all(pair.truth is None for pair in pairs):
-        following("label", runs[0], *moved, "--out", unused("next.csv"))
+        following("label", runs[0], *moved, "--out", "next.csv")
     elif undecided and judge.models.state != "no":
         task = ("--task", undecided[0].group.split(" + ")[0]) if len(judge.tasks) > 1 else ()
         following("plan", runs[0], *moved, *task)

@@ -9,14 +9,14 @@ import typer
 
 from visualjudge.cli.label import KindOption
 from visualjudge.cli.options import JsonFile, MovedDataset
-from visualjudge.cli.output import end_with, following, unused
+from visualjudge.cli.output import end_with, following
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
 
 def correct(
-    runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
+    run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
     labels: Annotated[
         Path,
         typer.Option(help="CSV of `label`, filled in, or a run of people.", metavar="FILE"),
@@ -39,14 +39,14 @@ def correct(
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
-    board = figures(runs, labels, kind=kind, dataset=dataset, gap=gap)
+    board = figures(run, labels, kind=kind, dataset=dataset, gap=gap)
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
     if board.unlabelled:
         chosen = ("--kind", kind) if kind else ()
-        following("label", *runs, *chosen, "--labels", labels, "--out", unused("more.csv"))
+        following("label", run, *chosen, "--labels", labels, "--out", labels.stem + "-more.csv")
     else:
-        following("report", *runs)
+        following("report", run)
     count = [f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []
     end_with([*board.problems, *count, *board.remarks.problems])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,6 @@ STUDY_JUDGES = {
     "hasty": "oracle:0.75,bias=0.15",
 }
 LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
-Jobs = Sequence[tuple[Path, int, str]]
 
 
 def demo(
@@ -48,7 +48,7 @@ def demo(
     _clear(out, force)
     data, dataset, runs = out / "data", out / "dataset", out / "runs"
     print("1  A data folder: photographs, ground truth made for this demo, controlled errors in it")
-    _make(_fill, [(data, seed, task) for task in TASKS.own])
+    _make(partial(_fill, data, seed), data, list(TASKS.own))
     print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
     _visualjudge("build", data, "--out", dataset, "--seed", seed)
     print("3  Judges that need no network: the local judge, a rule for restored images, and one")
@@ -82,11 +82,11 @@ def demo(
 
 def _study(data: Path, out: Path, seed: int) -> None:
     """Simulate two judges on matched errors of four models, with and without the photographs."""
-    from visualjudge.apps.demo.study import TASKS, fill_labels
+    from visualjudge.apps.demo.study import TASKS, fill_labels, make_study
 
     print("6  A study: may four models be ranked with either of two simulated judges? The models'")
     print("   errors look alike, so each question is also asked without its photograph")
-    _make(_fill_study, [(data, seed, task) for task in TASKS])
+    _make(partial(make_study, data, seed=seed), data, TASKS)
     blind = ("--only", "grey", "--only", "other", "--n", STUDIED)
     _visualjudge("probe", data, "--out", out / "dataset", *blind, "--seed", seed)
     runs = [out / "runs" / name for name in STUDY_JUDGES]
@@ -118,30 +118,22 @@ def _clear(out: Path, force: bool) -> None:
     marker.touch()
 
 
-def _make(fill: Callable[[tuple[Path, int, str]], int], jobs: Jobs) -> None:
+def _make(fill: Callable[[str], int], data: Path, tasks: Collection[str]) -> None:
     """Write a part of the data folder for each task."""
     from visualjudge.core.workers import Workers
 
     total = 0
-    with stages() as progress, Workers(min(os.cpu_count() or 1, len(jobs))) as workers:
-        for done, annotations in enumerate(workers.map(fill, jobs), 1):
+    with stages() as progress, Workers(min(os.cpu_count() or 1, len(tasks))) as workers:
+        for done, annotations in enumerate(workers.map(fill, tasks), 1):
             total += annotations
-            progress("putting errors into the ground truth", done, len(jobs))
-    print(f"{total} predictions of {len(jobs)} tasks in {jobs[0][0]}")
+            progress("putting errors into the ground truth", done, len(tasks))
+    print(f"{total} predictions of {len(tasks)} tasks in {data}")
 
 
-def _fill(job: tuple[Path, int, str]) -> int:
+def _fill(data: Path, seed: int, task: str) -> int:
     from visualjudge.apps.demo.data import make_data
 
-    data, seed, task = job
     return sum(annotations for _, annotations in make_data(data, seed=seed, tasks=[task]))
-
-
-def _fill_study(job: tuple[Path, int, str]) -> int:
-    from visualjudge.apps.demo.study import make_study
-
-    data, seed, task = job
-    return make_study(data, task, seed=seed)
 
 
 def _visualjudge(*arguments: object) -> None:

@@ -73,8 +73,8 @@ def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
 
 
 def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> None:
-    from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
+    from visualjudge.data.import_mistakes import equal_sources
     from visualjudge.dataset.describe import describe as describe_task
 
     data = DataFolder(folder)
@@ -90,7 +90,8 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
     if json:
         tasks_json = [each.to_json() for each in described]
         write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
-    print(_table(described))
+    if described:
+        print(_table(described))
     say(*(f"warning: {told}" for told in ranges))
     compared = [each.task for each in described if each.whole.pairs]
     if described and not compared:
@@ -101,7 +102,9 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
     else:
         say(*(f"warning: {reason}" for reason in equal))
         named = ("--task", compared[0]) if len(compared) > 1 else ()
-        following("plan", folder, *named, "--goal", "right", "--json", "plan.json")
+        several = any(len(each.by_source) > 1 for each in described)
+        goal = () if several else ("--goal", "right")
+        following("plan", folder, *named, *goal, "--json", "plan.json")
     tell(problems, skip=False)
 
 

@@ -38,13 +38,10 @@ def write(
     dataset: MovedDataset = None,
 ) -> None:
     """Write who was asked what, the answer and the accuracy into a small file to commit."""
-    from visualjudge.analysis.analysing import analyse
     from visualjudge.apps.gate.lock import lock_of
-    from visualjudge.dataset.folder import load_dataset
-    from visualjudge.runs.folder import RunFolder
 
-    questions = load_dataset(RunFolder(run).dataset_path(dataset))
-    lock = lock_of(analyse([run], dataset=dataset), run, questions)
+    analysis, questions = _read(run, dataset)
+    lock = lock_of(analysis, run, questions)
     lock.write(out)
     accuracy = 100 * lock.accuracy["value"]
     print(f"{out}: {accuracy:.1f} % right, answer {lock.answer}, {len(lock.canaries)} canaries")
@@ -71,6 +68,7 @@ def check(
     Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
     """
     from visualjudge.apps.gate import results
+    from visualjudge.apps.gate.check import check_run
     from visualjudge.apps.gate.lock import read_lock
 
     if not 0 < tolerance < 1:
@@ -79,7 +77,7 @@ def check(
         raise UsageError("name a run, or --dataset and --model, to check")
     locked = read_lock(lock)
     if run is not None:
-        found = _of_run(locked, run, dataset, tolerance)
+        found = check_run(locked, *_read(run, dataset), tolerance)
     elif dataset is None:
         raise UsageError("--dataset is missing: the dataset that was asked")
     else:
@@ -96,14 +94,14 @@ def check(
     raise typer.Exit(found.status)
 
 
-def _of_run(lock: Lock, run: Path, dataset: Path | None, tolerance: float) -> Check:
+def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
+    """Return the analysis of a run, and the dataset that was asked."""
     from visualjudge.analysis.analysing import analyse
-    from visualjudge.apps.gate.check import check_run
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.folder import RunFolder
 
     questions = load_dataset(RunFolder(run).dataset_path(dataset))
-    return check_run(lock, analyse([run], dataset=dataset), questions, tolerance)
+    return analyse([run], dataset=dataset), questions
 
 
 def _of_model(lock: Lock, model: ModelOptions, dataset: Path, tolerance: float) -> Check:

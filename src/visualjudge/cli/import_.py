@@ -257,8 +257,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     The exit status is 1 if there are problems, unless they are skipped.
     """
     from visualjudge.core.untrusted import importing
-    from visualjudge.data.equal_sources import equal_sources
     from visualjudge.data.folder import DataFolder
+    from visualjudge.data.import_mistakes import equal_sources
     from visualjudge.data.importing import Intake, import_samples
     from visualjudge.data.writer import FolderWriter
     from visualjudge.vision.raster.images import stored_frames
@@ -330,7 +330,7 @@ def _sources(stated: list[str] | None, preds: Sequence[str], option: str) -> Seq
 def _written(
     writer: FolderWriter, states: Iterator[Imported], source: str, pred: str | None, gt: str
 ) -> Imported:
-    from visualjudge.data.importing import Imported, check_predicted, check_truths
+    from visualjudge.data.importing import Imported, check_sides
 
     done = Imported()
     with stages() as progress:
@@ -338,9 +338,7 @@ def _written(
             done = state
             progress(f"importing {source}", number, number + 1)
     tell(done.problems)
-    check_truths(done, gt)
-    if pred is not None:
-        check_predicted(done, pred)
+    check_sides(done, gt, pred)
     if len(writer):
         writer.commit()
     return done
@@ -359,7 +357,7 @@ def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted
         print("no --pred: the ground truth itself was imported as the predictions")
     for line in notices(task, done):
         print(line)
-    ap = precision_of(task, done)
+    ap = precision_of(done)
     kind = type_of(task)
     if predicted and 0 < done.predictions == done.unscored and kind.ranked is not None:
         print(

@@ -51,11 +51,12 @@ def judge(
     Example: visualjudge judge dataset --model gpt-4o --swap --out run
     """
     from visualjudge.apps.frontdoor.judge import judge_async
-    from visualjudge.dataset.folder import load_dataset
+    from visualjudge.dataset.folder import META, load_dataset
     from visualjudge.runs.budget import Budget
 
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out must be a folder, got the file {out}")
+    if out.is_file() or (out / META).is_file():
+        kind = "file" if out.is_file() else "dataset"
+        raise UsageError(f"--out must be a folder of its own, got the {kind} {out}")
     chosen = load_dataset(dataset).choose(choice)
     stated = settings(model.set)
     options = with_settings(options, stated)

@@ -21,7 +21,7 @@ KindOption = Annotated[
 
 
 def label(
-    runs: Annotated[list[Path], typer.Argument(help="Runs; several: a panel.", metavar="RUN...")],
+    run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
     out: Annotated[Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE")],
     n: Annotated[
         int | None, typer.Option("--n", min=1, help="Number to draw; default: 50.", metavar="N")
@@ -33,7 +33,7 @@ def label(
     seed: SeedOption = 0,
     dataset: MovedDataset = None,
 ) -> None:
-    """Draw the questions to label next at random, with known probabilities. For scoring,
+    """Draw the questions to label next at random, with equal probabilities. For scoring,
     annotations are drawn instead of questions.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
@@ -46,7 +46,7 @@ def label(
             f"--out {out}: must be a new file or a queue without labels; --labels copies labels "
             "to it"
         )
-    queue = draw(runs, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+    queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
     write_text(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     drawn = sum(item.said is None for item in queue.items)
@@ -56,5 +56,5 @@ def label(
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )
-    following("correct", *runs, "--labels", out)
+    following("correct", run, "--labels", out)
     end_with(queue.remarks.problems)

@@ -51,7 +51,7 @@ PANELS = {
         "agreement": "Measure the agreement of judges and people",
         "adopt": "Convert verdicts and benchmarks of others into runs",
         "export": "Write a dataset in the format of another tool",
-        "show": "Show encodings, the gallery or plug-ins",
+        "show": "Show encodings or plug-ins",
     },
 }
 COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
@@ -66,10 +66,10 @@ RETIRED = {
     "convert": "export --format json, or --format dataset-parquet",
     "distill": "judge --backend local (no training of its own any more)",
     "drift": "gate check",
-    "encode": "visualjudge.encode in Python, or show gallery",
+    "encode": "visualjudge.encode in Python",
     "encodings": "show encodings",
     "fetch": "adopt --fetch",
-    "gallery": "show gallery",
+    "gallery": "tools/gallery.py in the repository",
     "plugins": "show plugins",
     "prompts": "tools/prompt_pages.py in the repository",
     "train-local": "tools/train_local.py in the repository",

@@ -38,7 +38,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Multiple choice in MMBench's format: rotate, ask, score, compare.",
+    help="Multiple choice in MMBench's format: rotate, ask, score.",
     epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
 )
 
@@ -66,7 +66,6 @@ def infer(
     from visualjudge.apps.mmbench.ask_model import infer as ask_all
     from visualjudge.apps.mmbench.question_prompt import choice_template
 
-    _required(data)
     if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
     # the most probable reply, unless --set temperature=null leaves it to the server
@@ -111,29 +110,28 @@ def evaluate(
     ] = 100,
     skip_invalid: SkipInvalid = False,
 ) -> None:
-    """Score replies: vanilla and circular accuracy, by category, comparisons of models, and the
-    share of readable replies. With --model, that model matches replies that the rules cannot read.
+    """Score replies: vanilla and circular accuracy, by category, and the share of readable
+    replies. With --model, that model matches replies that the rules cannot read.
     """
     from visualjudge.apps.mmbench.report_page import page
-    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons, scores
+    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, scores
 
     names = name or [path.stem for path in predictions]
     if len(names) != len(predictions) or len(set(names)) != len(names):
         told = "a name of its own for each result file"
         raise UsageError(f"--name must be given {told}, got {', '.join(names)}")
-    _required(data, *predictions)
     table = _table(data, skip_invalid)
     asked = open_asked(matcher.config(), 16) if matcher.model else None
     models = [
         Model(label, _evaluation(table, path, rules, asked))
         for label, path in zip(names, predictions, strict=True)
     ]
-    compared, numbers = comparisons(models), [scores(model.evaluation) for model in models]
+    numbers = [scores(model.evaluation) for model in models]
     if json is not None:
-        write_json(json, as_json(models, compared) if len(models) > 1 else numbers[0])
+        write_json(json, as_json(models) if len(models) > 1 else numbers[0])
     if out is not None:
-        write_text(out, page(table, models, compared, most=wrong))
-    print(as_text(models, compared))
+        write_text(out, page(table, models, most=wrong))
+    print(as_text(models))
     for found in numbers:
         _say_doubts(found)
     following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
@@ -150,7 +148,6 @@ def circular(
     """
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
 
-    _required(data)
     table = _table(data, skip_invalid)
     lost = without_image(table)
     _left_out(
@@ -164,11 +161,6 @@ def circular(
 
 
 # ---------------------------------------------------------------- steps
-
-
-def _required(*inputs: Path) -> None:
-    for missing in (path for path in inputs if not path.is_file()):
-        raise DataError(f"{missing}: no such file")
 
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:

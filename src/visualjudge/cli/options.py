@@ -26,7 +26,7 @@ import typer
 import yaml
 
 from visualjudge.core.errors import UsageError, one_of
-from visualjudge.options import Options, nested, option
+from visualjudge.options import JudgeOptions, Options, nested, option
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judge import Baseline
@@ -181,6 +181,10 @@ class ModelOptions(Options):
             return open_asked(config, concurrency, batch)
         if batch:
             raise UsageError(f"--batch needs a backend with a server, got {self.backend!r}")
+        if unused := sorted(config.keys() - {"backend", "model_name"}):
+            known = one_of(unused[0], _hints(JudgeOptions, "setting"))
+            told = f"--set must be {known}, got {unused[0]!r}"
+            raise UsageError(f"{told}; --backend {self.backend} asks no server")
         return Baseline(config["model_name"], backend=self.backend)
 
 

@@ -14,7 +14,6 @@ import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
@@ -110,15 +109,6 @@ def tell(problems: Iterable[Problem], *, skip: bool | None = None) -> None:
         say(f"{pluralize(len(every), 'invalid record')} left out")
         if not skip:
             raise typer.Exit(1)
-
-
-def unused(name: str) -> str:
-    """Return ``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that does not exist
-    yet.
-    """
-    first = Path(name)
-    others = (first.with_stem(f"{first.stem}-{number}") for number in count(2))
-    return str(first if not first.exists() else next(path for path in others if not path.exists()))
 
 
 def following(*words: object, title: str = "next") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,8 +19,9 @@ from visualjudge.core.plurals import pluralize
 if TYPE_CHECKING:
     from visualjudge.formats.sample import Found
 
+
 # The importer that reads the ground truth of each type; all others are read as COCO.
-READERS = {
+TRUTH_READERS = {
     "semantic": "label-map",
     "referring": "referring",
     "depth": "depth",
@@ -64,7 +65,7 @@ def perturb(
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.sample import Sample, named
 
-    from_files = _reader(task, gt, images, settings(set))
+    from_files = truth_reader(task, gt, images, settings(set))
 
     def read() -> Found:
         for item in from_files():
@@ -98,20 +99,28 @@ def perturb(
     tell(done.problems, skip=skip_invalid)
 
 
-def _reader(task: str, gt: str, images: str, given: dict[str, Any]) -> Callable[[], Found]:
-    """Return a function that reads the ground truth's samples from the start.
+def truth_reader(task: str, gt: str, images: str, given: Mapping[str, Any]) -> Callable[[], Found]:
+    """Return a function that reads ground truth alone, from the start at every call.
+
+    Parameters
+    ----------
+    given
+        Further options of the importer of the task's type.
 
     Raises
     ------
     UsageError
-        If the importer of the task's type has no such option, or needs another.
+        If the task has no ground truth, or its importer has no such option or needs another.
     """
     from visualjudge.core.registry import added
     from visualjudge.formats.importers import IMPORTERS
+    from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import task_named
 
     kind = task_named(task).type
-    name = "coco" if "gt_pngs" in given else READERS.get(kind, "coco")
+    if not TYPES.find(kind).errors:
+        raise UsageError(f"{task} has no controlled errors: its scores are given, not computed")
+    name = "coco" if "gt_pngs" in given else TRUTH_READERS.get(kind, "coco")
     name = next((plugin for plugin in added("importer") if kind in IMPORTERS[plugin].types), name)
     reader = IMPORTERS[name].reader
     known = inspect.signature(reader).parameters

@@ -61,7 +61,7 @@ def report(
             write_json(json, analysis.metrics)
         if csv is not None:
             _write_tables(analysis, csv)
-    judges = [card_of(analysis).judges[i] for i in analysis.results.shown]
+    judges = card_of(analysis).judges
     if two is not None:
         difference = differences(analysis, *two)
         typer.echo("\n".join(opening_notes(analysis, *two)))

@@ -1,21 +1,19 @@
-"""``visualjudge show``: what the product holds: encodings, the gallery, plug-ins."""
+"""``visualjudge show``: what the product holds: encodings and plug-ins."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from visualjudge.cli.output import AsJson, print_json
-from visualjudge.core.errors import RunError
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Show the encodings, the gallery or the plug-ins.",
+    help="Show the encodings or the plug-ins.",
     epilog="Example: visualjudge show encodings --task keypoint",
 )
 
@@ -40,27 +38,6 @@ def encodings(
         style = ", ".join(f"{name}={value}" for name, value in asdict(row.style).items())
         mark = " " if row.is_final else "extended"
         print(f"{row.task:<34}{row.stem:<27}{row.kind:<7}{mark:<10}{style}".rstrip())
-
-
-@app.command(epilog="Example: visualjudge show gallery --out docs/gallery")
-def gallery(
-    out: Annotated[Path, typer.Option(help="Folder of the page.", metavar="FOLDER")] = Path(
-        "docs/gallery"
-    ),
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 if it is not complete.")
-    ] = False,
-) -> None:
-    """Write the page that shows every encoding on a photograph, or check that it is complete."""
-    from visualjudge.apps.demo.gallery import exhibits, faults, write_gallery
-
-    shown = list(exhibits())
-    if not check:
-        write_gallery(out, shown)
-    elif problems := faults(out, shown):
-        remedy = f"run `visualjudge show gallery --out {out}`"
-        raise RunError(f"{out}: {'; '.join(problems)}: {remedy}")
-    print(f"{out}: complete, {len(shown)} encodings")
 
 
 @app.command(epilog="Example: visualjudge show plugins --json")

@@ -5,7 +5,7 @@ the browser.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -58,9 +58,6 @@ def studio(
     questions: Annotated[
         Path | None, typer.Option(help="Ask those with these ids.", metavar="FILE")
     ] = None,
-    known_questions: Annotated[
-        Path | None, typer.Option(help="Ids of the known questions.", metavar="FILE")
-    ] = None,
     instructions: Annotated[
         Path | None, typer.Option(help="Markdown that raters read first.", metavar="FILE")
     ] = None,
@@ -86,8 +83,10 @@ def studio(
     Example: visualjudge studio dataset --people runs/people --rater anna --rater ben
     """
     if people is None:
-        if url is not None:
-            raise UsageError("--url needs --people: datasets are shown on this machine only")
+        given = {"--url": url, "--rater": rater, "--items": items, "--sample": sample}
+        for name, value in {**given, "a selection of questions": part.stated}.items():
+            if value:
+                raise UsageError(f"{name} needs --people")
         serve(folders or [Path()], port)
         return
     from visualjudge.studio.people.plan import Settings, StudyFiles
@@ -104,7 +103,7 @@ def studio(
         least_seconds=least_seconds,
         encoding=show or "",
     )
-    asked = StudyFiles(items, questions, known_questions, instructions)
+    asked = StudyFiles(items, questions, instructions)
     serve_people(folders or [Path()], people, rater or [], settings, asked, port, url)
 
 
@@ -113,6 +112,7 @@ def serve(folders: list[Path], port: int) -> None:
     check_installed()
     from visualjudge.studio.app import create_app
     from visualjudge.studio.places import find_places
+    from visualjudge.studio.serving import serve as serve_until_stopped
     from visualjudge.studio.site import Site
 
     site = Site(find_places(folders))
@@ -121,7 +121,7 @@ def serve(folders: list[Path], port: int) -> None:
     site.open_all()
     typer.echo(f"http://{_HERE}:{port}  (Ctrl-C stops it)")
     try:
-        _run(app, port)
+        serve_until_stopped(app, _HERE, port)
     finally:
         site.stop()
 
@@ -141,6 +141,7 @@ def serve_people(
     from visualjudge.studio.people.access import ADMIN
     from visualjudge.studio.people.pages import going_on, people_app, people_pages
     from visualjudge.studio.places import find_places
+    from visualjudge.studio.serving import serve as serve_until_stopped
     from visualjudge.studio.site import Site
 
     names = LOOPBACK if url is None else LOOPBACK | {_proxy_name(url)}
@@ -167,7 +168,7 @@ def serve_people(
         typer.echo(f"{'progress' if name == ADMIN else name}: {address}{pages.link(name)}")
     typer.echo("(Ctrl-C stops it)")
     try:
-        _run(people_app(pages, names), port)
+        serve_until_stopped(people_app(pages, names), _HERE, port)
     finally:
         pages.run.close()
 
@@ -182,12 +183,6 @@ def _proxy_name(url: str) -> str:
     if not name or parts.scheme != "https" or path or parts.query or "@" in parts.netloc:
         raise UsageError(f"--url must be https://NAME or https://NAME:PORT, got {url}")
     return name
-
-
-def _run(app: Any, port: int) -> None:
-    import uvicorn
-
-    uvicorn.run(app, host=_HERE, port=port, log_level="warning", timeout_graceful_shutdown=1)
 
 
 def check_installed() -> None:

@@ -46,6 +46,7 @@ BATCH_REGISTRY: Registry[str, Any] = Registry(
         "api": "visualjudge.clients.batch.openai:OpenAiBatches",
         "vllm": "visualjudge.clients.batch.openai:OpenAiBatches",
         "anthropic": "visualjudge.clients.batch.anthropic:AnthropicBatches",
+        "google": "visualjudge.clients.batch.google:GoogleBatches",
     },
 )
 

@@ -23,7 +23,7 @@ from visualjudge.core.untrusted import confined_path, open_file, read_file, stat
 
 FOLDER = "media"
 PACKED = "dataset.parquet"
-_SHARDS = f"{FOLDER}/shard-*.tar"
+_SHARDS, _FIRST_SHARD = f"{FOLDER}/shard-*.tar", f"{FOLDER}/shard-00000.tar"
 
 
 class PartStat(NamedTuple):
@@ -136,7 +136,9 @@ def stored_files(root: Path) -> dict[str, Part]:
     """
     homes: tuple[Path, ...] = (root / PACKED,)
     if not is_remote(root):
-        homes = tuple(path for path in homes if path.is_file()) or tuple(sorted(root.glob(_SHARDS)))
+        homes = tuple(path for path in homes if path.is_file())
+        if (root / _FIRST_SHARD).is_file():  # a glob would list every image
+            homes = homes or tuple(sorted(root.glob(_SHARDS)))
     return _parts(homes, *(0 if is_remote(path) else path.stat().st_mtime_ns for path in homes))
 
 

@@ -27,11 +27,16 @@ from visualjudge.core.errors import (
     UsageError,
     in_field,
 )
-from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
-from visualjudge.core.registry import lacking, note_made_with
+from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
+from visualjudge.core.registry import lacking
 from visualjudge.core.untrusted import confined_path, read_file
-from visualjudge.data.record_checks import annotation_from_wire, image_from_wire, name_of
-from visualjudge.data.record_files import FORMATS, read_records
+from visualjudge.data.record_checks import (
+    FORMATS,
+    annotation_from_wire,
+    image_from_wire,
+    name_of,
+    read_records,
+)
 from visualjudge.formats.outputs import given_score
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
@@ -43,9 +48,6 @@ NO_ANNOTATIONS = (
 # Folders of annotations and of image indexes: ours, and those of the document.
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
 SUFFIX = "_annotations"
-# Lists the plug-ins whose tasks, types, metrics and error types the records use; exists only if
-# there are any.
-PLUGINS = "plugins.json"
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
@@ -89,7 +91,6 @@ class DataFolder:
         self.name = str(root)
         self.score_range = score_range
         self.problems: list[Problem] = []
-        _size_of.cache_clear()  # files of another folder, or of an earlier state, have these paths
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
         layout = next((one for one in LAYOUTS if (self.root / one[0]).is_dir()), None)
@@ -106,7 +107,6 @@ class DataFolder:
         DataError
             If a task has two files. A file of an unknown task is a problem, not an error.
         """
-        note_made_with(read_plugins(self.root))
         found: dict[str, Path] = {}
         for path in sorted(self._notes.iterdir()):
             if path.suffix not in FORMATS or not path.stem.endswith(SUFFIX):
@@ -308,15 +308,6 @@ def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position:
         raise InvalidRecord(problem) from None
 
 
-def read_plugins(root: Path) -> list[dict[str, Any]]:
-    """Return the contents of a data folder's ``plugins.json``; empty if it cannot be read."""
-    try:
-        found = jsons.lenient(read_file(root / PLUGINS, "manifest"), PLUGINS)
-    except (OSError, DataError):
-        return []
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
 def inside(root: Path, stated: str) -> Path:
     """Return ``root / stated``, which must stay inside ``root``, so that a folder can be moved and
     shared.
@@ -347,7 +338,7 @@ def check_entry(
         errors.
     """
     note = entry.annotation
-    size = record_size(image, Path(root)) if image is not None else None
+    size = None if image is None else image_size(Path(root, str(image.file)))
     try:
         payload = note.prediction
         kind = type_of(note.task)
@@ -373,19 +364,9 @@ def check_entry(
         return Checked(as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))
 
 
-def record_size(record: ImageRecord, root: Path) -> Size:
-    """Return (height, width) of the image of ``record``, from its header."""
-    return _size_of(str(root / str(record.file)))
-
-
-@functools.lru_cache(maxsize=4096)
-def _size_of(path: str) -> Size:
-    return image_size(path)
-
-
 def _check_images(record: ImageRecord, root: Path) -> None:
     with in_field("file"):
-        height, width = _size_of(str(inside(root, str(record.file))))
+        height, width = image_size(inside(root, str(record.file)))
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")

@@ -1,40 +1,39 @@
-"""Mistakes in what is imported: coordinates of another form, sides that are exchanged, truths that
-nobody can find; and why an import scores low, by trying likely mistakes on a few of its images. The
-mistakes of each type are in ``vision/<type>/misread.py``.
+"""Mistakes in what is imported: sources with the same predictions, coordinates of another form,
+sides that are exchanged, truths that nobody can find; and why an import scores low, by trying
+likely mistakes on a few of its images. The mistakes of each type are in
+``vision/<type>/misread.py``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, VisualJudgeError
-from visualjudge.core.records import FloatArray
+from visualjudge.core.plurals import pluralize
+from visualjudge.core.records import Annotation, FloatArray
+from visualjudge.data.folder import DataFolder, inside
 from visualjudge.formats.sample import Sample, told_once
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.score import score
 
-FEW_SAMPLES, MOST_SAMPLES = 4, 12
+FEW_SAMPLES, MOST_TRIED = 4, 12
 # Minimum gain of each image if few images changed: for two or three images and another number
 # format, which rarely helps other predictions; and for one image, or other labels or pairs.
 FORM_GAIN, FEW_GAIN = 1.0, 3.0
-# Maximum number of pixels of all predictions kept for trying corrections.
-MOST_PIXELS = 50_000_000
 # A mistake is reported if the mean score is below the first value and rises by the second without
 # it, and the third share of the images whose score changes gains.
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
 # The mean score that a correction must reach: what leaves a poor detector poor explains nothing.
 EXPLAINED = 4.0
-# Maximum number of pairs of items of one image whose labels are compared.
-MOST_COMPARED = 10_000
-# IoU from which an item matches the ground-truth object that it overlaps.
-OVERLAPPING = 0.5
 # If there are fewer boxes than this, all of them must suggest another form.
 FEW = 5
 # Smallest share of boxes that leave the image for another form to be considered.
@@ -135,33 +134,16 @@ def _check_exchange(given: Sequence[Sample], file: str) -> None:
         )
 
 
-@dataclass(eq=False)
-class Tried:
-    """The first images of an import that fit a memory limit."""
-
-    sides: list[Sides] = field(default_factory=list)
-    pixels: int = 0
-
-    def keep(self, prediction: Prediction, truth: Prediction) -> None:
-        """Add an image if there is room."""
-        height, width = truth.extent or (
-            truth.image.shape[:2] if truth.image is not None else (0, 0)
-        )
-        if len(self.sides) < MOST_SAMPLES and self.pixels + height * width <= MOST_PIXELS:
-            self.sides.append((prediction, truth))
-            self.pixels += height * width
-
-
-def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str | None:
+def likely_mistake(task: str, tried: Sequence[Sides], options: Mapping[str, Any]) -> str | None:
     """Return the mistake whose correction scores best, as a sentence, or None if none explains a
     low score.
     """
-    before = _scores(task, tried.sides, options)
+    before = _scores(task, tried, options)
     if before is None or not before.size or before.mean() >= LOW:
         return None
     best: tuple[float, str] | None = None
     forms = type_of(task).misreadings
-    for number, (told, sides) in enumerate(_without_mistakes(task, tried.sides)):
+    for number, (told, sides) in enumerate(_without_mistakes(task, tried)):
         least = FORM_GAIN if number < len(forms) and before.size > 1 else FEW_GAIN
         after = _scores(task, sides, options)
         if after is None or not after.size:
@@ -197,14 +179,6 @@ def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> Fl
 def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, list[Sides]]]:
     for row in type_of(task).misreadings:
         yield row.told, _mended(sides, row.mended)
-    renamed = _names(task, sides)
-    if renamed:
-        (ours, theirs) = next(iter(renamed.items()))
-        told = (
-            f"labels are numbered or named differently ({ours!r} lies where the ground truth has "
-            f"{theirs!r})"
-        )
-        yield told, [(_renamed(found, renamed), truth) for found, truth in sides]
     found, truths = ([one[side] for one in sides] for side in (0, 1))
     if len(sides) == 2:
         yield "the two predictions are exchanged", list(zip(found[::-1], truths, strict=True))
@@ -226,40 +200,45 @@ def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) ->
         return []
 
 
-# Map each predicted label that mostly lies on objects of one other label to that label.
-def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
-    overlap = type_of(task).overlap
-    if overlap is None:
-        return {}
-    seen: dict[str, Counter[str]] = {}
-    for found, truth in sides:
-        if not (isinstance(found, LabelledItems) and isinstance(truth, LabelledItems)):
-            return {}
-        if (
-            not found.items
-            or not truth.items
-            or len(found.items) * len(truth.items) > MOST_COMPARED
-        ):
-            continue
-        try:
-            ratios = overlap(list(found.items), list(truth.items))
-        except UNTRIED:
-            return {}
-        for item, nearest, ratio in zip(
-            found.items, ratios.argmax(axis=1), ratios.max(axis=1), strict=True
-        ):
-            if ratio >= OVERLAPPING:
-                seen.setdefault(item.label, Counter())[truth.items[nearest].label] += 1
-    commonest = {label: counts.most_common(1)[0] for label, counts in seen.items()}
-    return {
-        label: other
-        for label, (other, count) in commonest.items()
-        if other != label and 2 * count > seen[label].total()
-    }
+def equal_sources(folder: DataFolder, task: str) -> list[str]:
+    """Return a sentence for each source whose predictions all equal those of another one.
+
+    Predictions are read only for sources whose scores are equal on all images.
+    """
+    by_source: dict[str, list[Annotation]] = defaultdict(list)
+    same_scores: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    sentences = []
+    for entry in folder.entries(task):
+        if entry.annotation.source is not None:
+            by_source[entry.annotation.source].append(entry.annotation)
+    for name, notes in sorted(by_source.items()):
+        notes.sort(key=_scored)
+        same_scores[tuple(map(_scored, notes))].append(name)
+    for names in same_scores.values():
+        first: dict[tuple[str, ...], str] = {}
+        for name in names if len(names) > 1 else ():
+            with suppress(DataError, OSError):  # `build` reports a file that cannot be read
+                notes = by_source[name]
+                twin = first.setdefault(tuple(_content(note, folder) for note in notes), name)
+                if twin != name:
+                    images = pluralize(len({note.image_id for note in notes}), "image")
+                    sentences.append(
+                        f"sources {twin!r} and {name!r} have the same predictions on all {images}; "
+                        "import one of them again with its own predictions and --replace"
+                    )
+    return sentences
 
 
-def _renamed(found: Prediction, names: Mapping[str, str]) -> Prediction:
-    assert isinstance(found, LabelledItems), "only items with labels are renamed"
-    return found.with_items(
-        replace(item, label=names.get(item.label, item.label)) for item in found.items
+# Return what a record shares with that of an equal source.
+def _scored(note: Annotation) -> str:
+    return repr(
+        (note.image_id, note.class_of_interest, note.error_type, note.prompt, note.final_score)
     )
+
+
+# Return the prediction with the checksum of each file in place of its path.
+def _content(note: Annotation, folder: DataFolder) -> str:
+    text = json.dumps(note.prediction, sort_keys=True)
+    for _, path in type_of(note.task).files(note.prediction):
+        text = text.replace(json.dumps(path), file_sha256(inside(folder.root, path)))
+    return text

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +13,11 @@ from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
-from visualjudge.data.import_mistakes import Tried, check_forms, likely_mistake
+from visualjudge.data.import_mistakes import MOST_TRIED, Sides, check_forms, likely_mistake
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.sample import Sample, named
+from visualjudge.vision.fields import number
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
@@ -32,12 +32,7 @@ from visualjudge.vision.scoring.operating_point import (
 from visualjudge.vision.tasks import TASKS
 
 EACH, ALL = "each", "all"
-
-
 BEST_F1 = "best-f1"
-# Limit on the classes asked about in one image times its predictions: each prediction is checked
-# for each class.
-MOST_LOOKED_AT = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +81,6 @@ class Imported:
     unscored: int = 0
     # Number of predictions that are identical to an earlier one of their image.
     repeated: int = 0
-    # Number of predictions without an identical one in their image.
-    single: int = 0
     # Number of annotations that score 10.
     exact: int = 0
     # Sum of the scores of all annotations.
@@ -95,13 +88,14 @@ class Imported:
     # Labels that occur in a ground truth or a prediction.
     labels: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
-    # (prediction, truth) of each image, for AP.
-    pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
-    # Images on which a low score is explained.
-    tried: Tried = field(default_factory=Tried)
+    # Number of images with ground truth, and of its items without crowds.
+    paired: int = 0
+    real: int = 0
+    # Prediction and ground truth of the first images, on which a low score is explained.
+    tried: list[Sides] = field(default_factory=list)
     # Why the scores are low, if a likely mistake was found.
     mistake: str | None = None
-    # All samples for COCO's evaluation, if the threshold of best F1 requires it.
+    # All images for COCO's evaluation, if all predictions have a confidence.
     evaluated: CocoImages | None = None
 
 
@@ -139,13 +133,15 @@ def import_samples(
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
     samples = (_checked(one, file) for one in samples)
-    if type_of(writer.task).ranked is not None:
+    if writer.kind.ranked is not None:
         samples = list(samples)
         check_forms(writer.task, samples, file)
         done.evaluated = _evaluated(writer.task, samples, how)
-        done.point = None if done.evaluated is None else best_f1(done.evaluated)
-        if done.point is not None and not done.point.f1:
-            done.point, done.unmatched = None, True
+        point = None
+        if done.evaluated is not None and (how.score_at or how.min_score is how.top_k is None):
+            point = best_f1(done.evaluated)
+        done.unmatched = point is not None and not point.f1
+        done.point = None if done.unmatched else point
         threshold = threshold if done.point is None else done.point.min_score
     measured = measured_by(writer.task, options.get("metric"))
     for sample in samples:
@@ -158,7 +154,7 @@ def import_samples(
                 _note(noted, done)
                 shown = _thresholded(noted, threshold, how, done)
                 if shown.truth is not None and shown.final_score is None:
-                    done.tried.keep(shown.prediction, shown.truth)
+                    done.tried += [(shown.prediction, shown.truth)][: MOST_TRIED - len(done.tried)]
                 _add(writer, shown, source, classes, options, done)
             except DataError as error:
                 done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
@@ -198,64 +194,41 @@ def _check_given(sample: Sample) -> None:
             check_items(name, side.count or 0)
             with in_field(name):
                 check_labels(side.labels)
-                for item in _items(side):
-                    confidence = getattr(item, "score", None)
-                    if confidence is not None and not _is_number(confidence):
-                        raise DataError(f"score: must be a number, got {confidence!r:.40}")
     given = sample.final_score
     if given is None and sample.truth is None:
         raise DataError("truth: must be given if there is no final_score, got neither")
-    if given is not None and not (_is_number(given) and 0 <= given <= 10):
+    if given is not None and not 0 <= number(given, "final_score") <= 10:
         raise DataError(f"final_score: must be a number from 0 to 10, got {given!r:.40}")
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def check_predicted(done: Imported, pred: str) -> None:
-    """Check that ``pred`` predicts something for at least one image; otherwise all images with a
-    ground truth would score 0.
+def check_sides(done: Imported, gt: str, pred: str | None) -> None:
+    """Check that at least one image has ground truth, and that ``pred`` predicts something for one;
+    otherwise all predictions would be wrong, or all images would score 0.
 
     Raises
     ------
     DataError
-        If it does not.
+        If none does.
     """
-    if done.images and not done.predictions:
+    if done.paired and not done.real:
+        raise DataError(
+            f"{gt}: must contain ground truth for at least one image, got none for "
+            f"{pluralize(done.paired, 'image')}"
+        )
+    if pred is not None and done.images and not done.predictions:
         raise DataError(
             f"{pred}: must contain predictions for images of the ground truth, got none "
             + ("that is valid" if done.problems else f"for its {len(done.images)} images")
         )
 
 
-def check_truths(done: Imported, file: str) -> None:
-    """Check that at least one image has ground truth; otherwise all predictions would be wrong.
-
-    Raises
-    ------
-    DataError
-        If none has.
-    """
-    if done.pairs and not any(truth.without_crowds().count for _, truth in done.pairs):
-        raise DataError(
-            f"{file}: must contain ground truth for at least one image, got none for "
-            f"{pluralize(len(done.pairs), 'image')}"
-        )
-
-
-# Match all images if the threshold of best F1 is requested, or is the default because all have
-# confidences.
 def _evaluated(task: str, samples: Sequence[Sample | Problem], how: Intake) -> CocoImages | None:
     pairs = [
         (one.prediction, one.truth)
         for one in samples
         if isinstance(one, Sample) and one.truth is not None
     ]
-    by_default = how.score_at is None and how.min_score is None and how.top_k is None
-    if how.score_at is None and not by_default:
-        return None
-    if by_default and not confident(found for found, _ in pairs):
+    if how.score_at is None and not confident(found for found, _ in pairs):
         return None
     return CocoImages(task, pairs)
 
@@ -274,28 +247,27 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
     return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
 
 
-# Record what AP and the final checks need from the unmodified sample.
+# Record what the final checks need from the unmodified sample.
 def _note(sample: Sample, done: Imported) -> None:
-    done.predictions += _size(sample.prediction)
     items = _items(sample.prediction)
+    done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
-    times = Counter(map(_content, items))
-    done.repeated += len(items) - len(times)
-    done.single += sum(count == 1 for count in times.values())
-    if sample.truth is not None:
-        if sample.prediction.count is not None:
-            done.pairs.append((sample.prediction, sample.truth))
-        done.labels.update(sample.truth.labels)
+    done.repeated += len(items) - len({_content(item) for item in items})
     done.labels.update(sample.prediction.labels)
+    if sample.truth is not None:
+        done.paired += 1
+        done.real += _size(sample.truth.without_crowds())
+        done.labels.update(sample.truth.labels)
 
 
 # Return an item as a value that equals that of an identical item.
 def _content(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
-    if is_dataclass(value) and type(value).__eq__ is object.__eq__:
+    kind: Any = type(value)
+    if kind.__eq__ is object.__eq__ and is_dataclass(value):
         return tuple(_content(getattr(value, one.name)) for one in fields(value))
-    return value if isinstance(value, Hashable) else id(value)
+    return id(value) if kind.__hash__ is None else value
 
 
 # Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
@@ -335,7 +307,7 @@ def _add(
             mask_white=sample.mask_white,
             resize_mask=sample.resize_mask,
         )
-        if not type_of(writer.task).is_image:
+        if not writer.kind.is_image:
             sample.prediction.check(size)
     for interest, value in rows:
         writer.add(_annotation(writer, sample, sample.source or source, interest, float(value)))
@@ -350,17 +322,7 @@ def _add(
 def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
     if not TASKS[task].classed or classes == (ALL,):
         return [None]
-    labels = sample.labels or () if classes == (EACH,) else classes
-    looked_at = len(labels) * max(
-        _size(side) for side in (sample.prediction, sample.truth) if side is not None
-    )
-    if looked_at > MOST_LOOKED_AT:
-        raise DataError(
-            f"labels: labels × predictions of an image must be at most {MOST_LOOKED_AT:,}, got "
-            f"{looked_at:,}; "
-            "--class-of-interest all makes one annotation for all classes"
-        )
-    return [(label,) for label in labels]
+    return [(label,) for label in (sample.labels or () if classes == (EACH,) else classes)]
 
 
 def _scores(
@@ -410,10 +372,7 @@ def _payload(
     writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None
 ) -> dict[str, Any]:
     if sample.file is not None:
-        field_name = type_of(writer.task).file_field
-        assert field_name is not None, (
-            "an importer hands on a file for a type whose payload is no file"
-        )
+        field_name = str(writer.kind.file_field)
         return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
     shown = sample.prediction if interest is None else sample.prediction.only(interest)
     return writer.payload(shown, f"{writer.task}_{name}")
@@ -438,14 +397,10 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             "compare the classes, the coordinates and the pairing of --pred and --gt"
         )
     if done.repeated:
-        distinct = done.predictions - done.repeated
-        repeats = (
-            f"all {distinct} predictions are listed twice; remove the repeats, which"
-            if done.repeated == distinct and not done.single
-            else f"predictions identical to another of their image: {done.repeated} of "
-            f"{done.predictions}; remove them, since they"
+        yield (
+            f"warning: predictions identical to another of their image: {done.repeated} of "
+            f"{done.predictions}; remove them, since they count as false positives"
         )
-        yield f"warning: {repeats} count as false positives"
     if done.left_out:
         point = done.point
         told = (
@@ -473,18 +428,11 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         )
 
 
-def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
+def precision_of(done: Imported) -> tuple[float, float] | None:
     """Return (AP, AP50) by COCO's definition, or None if the task has none or a prediction has no
     confidence.
     """
-    if type_of(task).ranked is None or not done.pairs:
+    if done.evaluated is None:
         return None
-    if any(
-        getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)
-    ):
-        return None
-    known = done.evaluated
-    if known is None or known.count != len(done.pairs):
-        known = CocoImages(task, done.pairs)
-    values = known.average_precision(), known.average_precision((0.5,))
+    values = done.evaluated.average_precision(), done.evaluated.average_precision((0.5,))
     return None if values[0] is None or values[1] is None else (values[0], values[1])

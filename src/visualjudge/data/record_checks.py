@@ -1,4 +1,4 @@
-"""Check the records of a data folder field by field, as stored, before conversion.
+"""Read the records of a data folder, and check them field by field, as stored, before conversion.
 
 Checks are strict: a quoted number is not a number, an integer is not an identifier. Nothing is
 converted or repaired silently.
@@ -7,7 +7,9 @@ converted or repaired silently.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -19,11 +21,16 @@ from pydantic import (
     ValidationError,
 )
 
-from visualjudge.core.errors import InvalidRecord, Problem
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
+from visualjudge.core.tables import table_parts
+from visualjudge.core.untrusted import read_file
 from visualjudge.vision.tasks import TASKS
 
+FORMATS = (".json", ".jsonl", ".parquet")
+_ROWS = 256
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 # Maximum length of a text of a record (a prompt, an id, a source) in characters.
 LONGEST_TEXT = 20_000
@@ -32,12 +39,18 @@ LONGEST_TEXT = 20_000
 LONGEST_NAME = 180
 
 
-def _without_mark(text: str) -> str:
+def _writable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must not contain control characters or unpaired surrogates")
+    return text
+
+
+def _plain(text: str) -> str:
     if IMAGE_MARK in text:
         raise ValueError(
             f"contains {IMAGE_MARK!r}, which marks an image in the questions; replace it"
         )
-    return text
+    return _writable(text)
 
 
 def _short(text: str) -> str:
@@ -46,18 +59,10 @@ def _short(text: str) -> str:
     return text
 
 
-def _writable(text: str) -> str:
-    if _CONTROL.search(text):
-        raise ValueError("must not contain control characters or unpaired surrogates")
-    return text
-
-
 _Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
-Line = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark)]
-Name = Annotated[
-    str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark), AfterValidator(_short)
-]
+Line = Annotated[str, _Filled, AfterValidator(_plain)]
+Name = Annotated[str, _Filled, AfterValidator(_plain), AfterValidator(_short)]
 Pixels = Annotated[int, Field(gt=0)]
 Wire = TypeVar("Wire", bound=BaseModel)
 
@@ -149,12 +154,8 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         )
     wire = _validated(ImageWire, raw, file, image_id)
     if wire.file is None:
-        reason = "is missing"
-        if wire.url is not None:
-            reason = (
-                "is missing; a url is not read: run visualjudge adopt DATA --fetch, or name a file "
-                "of the folder here"
-            )
+        address = "; a url is not read: run visualjudge adopt DATA --fetch, or name a file here"
+        reason = f"is missing{address if wire.url is not None else ''}"
         raise InvalidRecord(Problem(file, image_id, "file", reason))
     return ImageRecord(
         image_id, wire.file, wire.url, wire.width, wire.height, wire.mask, wire.control
@@ -173,3 +174,52 @@ def name_of(raw: Any, position: int) -> str:
     """Return a record's ``annotation_id``, or its number in the file if it has none."""
     stated = raw.get("annotation_id") if isinstance(raw, Mapping) else None
     return stated if isinstance(stated, str) and stated else f"record {position + 1}"
+
+
+def read_records(path: Path) -> list[Any]:
+    """Return the records of a file in order. NaN and infinity are allowed, so that a later check
+    can name their field. A line that is not JSON is a :class:`DataError` in its place.
+
+    In a Parquet table, a null at any depth means a missing field, because a struct has the fields
+    of all rows. Text in ``prediction`` or ``metadata`` is JSON.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or is not a JSON array.
+    """
+    if path.suffix == ".parquet":
+        rows = (row for part in table_parts(path, _ROWS) for row in part.to_dicts())
+        return [_without_nulls(_row(row, path.name)) for row in rows]
+    if path.suffix == ".jsonl":
+        lines = read_file(path, "json").removeprefix(BOM_UTF8).split(b"\n")
+        return [_line(line, path.name) for line in lines if line.strip()]
+    content = jsons.lenient(read_file(path, "json").removeprefix(BOM_UTF8), path.name)
+    if not isinstance(content, list):
+        hint = "; name it .jsonl if it has one record per line"
+        raise DataError(
+            f"{path.name}: must be a JSON array{hint if isinstance(content, dict) else ''}"
+        )
+    return content
+
+
+def _line(line: bytes, name: str) -> Any:
+    try:
+        return jsons.lenient(line, name)
+    except DataError as error:
+        return error
+
+
+def _row(row: dict[str, Any], name: str) -> dict[str, Any]:
+    for field in ("prediction", "metadata"):
+        if isinstance(row.get(field), str):
+            row[field] = jsons.lenient(row[field], f"{name}: {field}")
+    return row
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -26,11 +26,17 @@ from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
-from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import confined_target, read_file
-from visualjudge.data.folder import LAYOUTS, PLUGINS, read_plugins
-from visualjudge.vision.predictions import Prediction, payload_of
-from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
+from visualjudge.data.folder import LAYOUTS
+from visualjudge.vision.predictions import Prediction, WriteContext, type_of
+from visualjudge.vision.raster.images import (
+    check_whole,
+    image_size,
+    orientation,
+    oriented,
+    png_bytes,
+    read_rgb,
+)
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -39,8 +45,6 @@ FILE_FIELDS = ("file", "mask", "control")
 LONGEST_STEM = 100
 # Files that show that a folder is not a data folder; nothing is written to it.
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
-# EXIF orientations above this one swap height and width.
-_LAST_UPRIGHT = 4
 ID_REMEDY = "give --id-prefix, such as '{folder}_', or an image_id of its own"
 
 
@@ -76,12 +80,14 @@ class FolderWriter:
                 f"{root}: has the document's layout, which is only read; give a new --out"
             )
         self.task = task_named(task).name
+        self.kind = type_of(task)
         self.replace = replace
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, Annotation] = {}
         self.sources: set[str | None] = set()
         self._is_new = not self.root.exists()
+        self._image_file = self.root / "images" / f"{self.task}.json"
 
     def __enter__(self) -> Self:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -131,11 +137,10 @@ class FolderWriter:
                     )
             return self._images[image_id]["height"], self._images[image_id]["width"]
         with in_field("image"):
-            (height, width), turn = check_whole(image)
-        if oriented() and turn > _LAST_UPRIGHT:
-            height, width = width, height
+            height, width = image_size(image)
+            check_whole(image)
         record: dict[str, Any] = {
-            "file": self._image(image, image_id, turn),
+            "file": self._image(image, image_id),
             "width": width,
             "height": height,
         }
@@ -169,9 +174,7 @@ class FolderWriter:
         """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
-        return payload_of(
-            self.task, prediction, root=self._stage, stem=f"{FILES}/{slug(stem)}", digits=None
-        )
+        return self.kind.write(prediction, WriteContext(self._stage, f"{FILES}/{slug(stem)}", None))
 
     def copied(self, path: Path, stem: str) -> str:
         """Copy a file into the folder under a name that begins with ``stem``. Return its path
@@ -184,8 +187,7 @@ class FolderWriter:
 
     def _written(self, content: bytes, stem: str, suffix: str) -> str:
         name = f"{FILES}/{slug(stem)}{suffix}"
-        there = self._path(name)
-        if there.exists():
+        if (there := self._path(name)).exists():
             if read_file(there, "array") == content:
                 return name
             name = f"{FILES}/{slug(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
@@ -201,9 +203,9 @@ class FolderWriter:
         staged = self._stage / name
         return staged if staged.exists() else self.root / name
 
-    # Copy the image, or write its stored frame as PNG if its EXIF orientation turn is ignored.
-    def _image(self, path: Path, stem: str, turn: int) -> str:
-        if oriented() or turn == 1:
+    # Copy the image, or write its stored frame as PNG if its EXIF orientation is ignored.
+    def _image(self, path: Path, stem: str) -> str:
+        if oriented() or orientation(path) == 1:
             return self.copied(path, stem)
         return self._written(png_bytes(read_rgb(path)), stem, ".png")
 
@@ -244,28 +246,6 @@ class FolderWriter:
                 path.replace(self.root / FILES / path.name)
             write_json(self._image_file, images)
             write_json(self._annotation_file, annotations, indent=False)
-            self._write_plugins()
-
-    # Add the plug-ins whose rows the new records need to those already stated.
-    def _write_plugins(self) -> None:
-        kind = task_named(self.task).type
-        rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
-        for record in self._annotations.values():
-            metric = str(record.metadata.get("metric"))
-            rows |= {("metric", (kind, metric)), ("error type", (kind, record.error_type))}
-        used = in_use(rows)
-        if not used:
-            return
-        known = {str(one.get("name")): one for one in read_plugins(self.root)}
-        for one in used:
-            before = known.get(one["name"], {}).get("rows")
-            listed = before if isinstance(before, list) else []
-            known[one["name"]] = {**one, "rows": sorted({*one["rows"], *map(str, listed)})}
-        write_json(self.root / PLUGINS, [known[name] for name in sorted(known)])
-
-    @property
-    def _image_file(self) -> Path:
-        return self.root / "images" / f"{self.task}.json"
 
     @property
     def _annotation_file(self) -> Path:
@@ -287,10 +267,11 @@ class FolderWriter:
         # A dataset stores the original of an image_id once, for all tasks.
         for path in sorted((self.root / "images").glob("*.json")):
             tasks = [TASKS.get(name) for name in (self.task, path.stem)]
-            if path != self._image_file and all(task and task.sourced for task in tasks):
-                others = _parsed(path, dict)
-                for image_id in self._images.keys() & others.keys():
-                    self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
+            if path == self._image_file or not all(task and task.sourced for task in tasks):
+                continue
+            others = _parsed(path, dict)
+            for image_id in self._images.keys() & others.keys():
+                self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there
 
     def _check_agrees(

@@ -17,8 +17,8 @@ from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
 from visualjudge.core.workers import Workers
-from visualjudge.data.equal_sources import equal_sources
 from visualjudge.data.folder import DataFolder
+from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import (
     QUESTIONS,

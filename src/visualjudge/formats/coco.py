@@ -6,10 +6,11 @@ Formats: https://cocodataset.org/#format-data and #format-results; https://www.l
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from visualjudge.formats.sample import (
     turned,
     whole,
 )
-from visualjudge.vision.fields import crowd
+from visualjudge.vision.fields import crowd, score
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -48,8 +49,8 @@ from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
 
 KEYPOINT_NUMBERS = 51
+_NUMBERS = (float, int)
 LARGEST_FLOAT = sys.float_info.max
-_MOST_KEYS = 5
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -118,8 +119,14 @@ def coco(
         If a whole file cannot be read.
     """
     content = read_json(gt)
-    segments = _is_panoptic(content)
-    kind = check_type(task, _FROM_PANOPTIC if segments else _READERS, "COCO")
+    rows = content.get("annotations") if isinstance(content, dict) else None
+    first = rows[0] if rows and isinstance(rows, list) else None
+    segments = isinstance(first, dict) and "segments_info" in first
+    kind = (
+        check_type(task, _FROM_PANOPTIC, "COCO panoptic")
+        if segments
+        else (check_type(task, _READERS, "COCO instance"))
+    )
     if segments and (gt_pngs is None or (pred is not None and pred_pngs is None)):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
     truth = _truth(content, gt, folder_at(images))
@@ -127,24 +134,9 @@ def coco(
     if segments:
         typed = _of_segments(kind, content, truth, pred or gt, gt_pngs, pred_pngs)
     else:
-        typed = _of_rows(kind, truth, pred or gt, resize_pred)
+        typed = reader_of_rows(kind, truth, pred or gt, resize=resize_pred)
         _warn_of_ids(truth)
     yield from samples_of(truth, results, pred or gt, typed)
-
-
-def lvis(
-    task: str, gt: Path, pred: Path | None, images: Path, *, resize_pred: bool = False
-) -> Found:
-    """Yield the samples of an LVIS file; see :func:`coco`.
-
-    Parameters
-    ----------
-    gt
-        Ground truth file.
-    images
-        Folder of the images.
-    """
-    return coco(task, gt, pred, images, resize_pred=resize_pred)
 
 
 def samples_of(
@@ -163,11 +155,6 @@ def samples_of(
         yield from _of_unknown_images(results, truth, pred)
 
 
-def detections_of(truth: CocoTruth, pred: Path) -> Typed:
-    """Return the reader of records of boxes, for other formats that have COCO's fields."""
-    return _of_rows("detection", truth, pred, resize=False)
-
-
 # Read the categories, images and annotations of a COCO file (annotations unchanged).
 def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
     if not isinstance(content, Mapping) or not all(
@@ -184,6 +171,8 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             f"'annotations'{hint}"
         )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
+    with os.scandir(images) as entries:  # one look for all images
+        files = {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
     for k, raw in enumerate(content["images"]):
         try:
             number = whole(raw.get("id")) if isinstance(raw, Mapping) else None
@@ -191,7 +180,7 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
                 raise invalid(gt, f"images[{k}]", "id", "must be a whole number or a string")
             if number in truth.images:
                 raise invalid(gt, f"images[{k}]", "id", f"{number!r} occurs twice")
-            truth.images[number] = _image(raw, f"images[{k}]", gt, images)
+            truth.images[number] = _image(raw, f"images[{k}]", gt, images, files)
         except InvalidRecord as error:
             truth.problems.append(error.problem)
     truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
@@ -227,15 +216,17 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     return labels
 
 
-def _image(raw: Mapping[str, Any], where: str, gt: Path, images: Path) -> ImageEntry:
+def _image(
+    raw: Mapping[str, Any], where: str, gt: Path, images: Path, files: Collection[str]
+) -> ImageEntry:
     name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
     if not name:
         raise invalid(gt, where, "file_name", "the field is missing")
     try:
         renamed = _COCO_2014.sub("", name)
-        if renamed != name and not (images / name).is_file() and (images / renamed).is_file():
+        if name not in files and renamed in files:
             name = renamed
-        path = confined_path(images, name, of=str(images))
+        path = images / name if name in files else confined_path(images, name, of=str(images))
         size = image_size(path)
     except DataError as error:
         raise invalid(gt, where, "file_name", str(error)) from None
@@ -243,7 +234,7 @@ def _image(raw: Mapping[str, Any], where: str, gt: Path, images: Path) -> ImageE
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
         got = f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
-        form = "" if all(map(_finite, stated)) else " as numbers, not text,"
+        form = "" if _all_finite(stated) else " as numbers, not text,"
         raise invalid(
             gt, where, field_name, f"must match {name}, {size[0]}×{size[1]},{form} got {got}"
         )
@@ -255,23 +246,23 @@ def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
-        got = ""
-        if isinstance(content, Mapping):
-            keys = ", ".join(map(repr, list(content)[:_MOST_KEYS])) or "no keys"
-            got = f", or an object with 'annotations'; got an object with {keys}"
-        raise DataError(f"{pred}: must be a COCO results file: an array of objects{got}")
+        raise DataError(
+            f"{pred}: must be a COCO results file: an array of objects, or an object with "
+            f"'annotations', got {content!r:.200}"
+        )
     return _by_image(rows, f"{pred}: ")
 
 
 def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]]:
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
+    within = file.rpartition(": ")[2]
     for k, raw in enumerate(rows):
-        number = whole(raw.get("image_id")) if isinstance(raw, Mapping) else None
-        if not isinstance(number, int | str):
+        number = whole(raw.get("image_id")) if isinstance(raw, dict) else None
+        if not isinstance(number, (int, str)):
             raise DataError(
                 f"{file}[{k}]: image_id: must be a whole number or a string, got {number!r:.40}"
             )
-        found[number].append((f"{file.rpartition(': ')[2]}[{k}]", raw))
+        found[number].append((f"{within}[{k}]", raw))
     return found
 
 
@@ -297,8 +288,7 @@ def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
             pred.name,
             where,
             "image_id",
-            f"must be the id of an image of {truth.file.name}{example}, got {number!r}"
-            f"{_other_type(number, truth.images)}",
+            f"must be the id of an image of {truth.file.name}{example}, got {number!r}",
         )
         for number, rows in results.items()
         if number not in known and not truth.problems
@@ -306,16 +296,8 @@ def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
     ]
 
 
-# What to change if an id is text where ids are numbers, or the reverse; else empty.
-def _other_type(number: Any, known: Mapping[Any, Any]) -> str:
-    if isinstance(number, str) and number.isdecimal() and int(number) in known:
-        return "; it is text: write a number, without quotes"
-    if str(number) in known:
-        return "; it is a number: write text, in quotes"
-    return ""
-
-
-def _of_rows(kind: str, truth: CocoTruth, pred: Path, resize: bool) -> Typed:
+def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> Typed:
+    """Return the reader of records of a type, for other formats that have COCO's fields, too."""
     read, gather = _READERS[kind]
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
@@ -333,14 +315,14 @@ def _of_rows(kind: str, truth: CocoTruth, pred: Path, resize: bool) -> Typed:
 
 
 def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
-    number = whole(raw.get("category_id")) if isinstance(raw, Mapping) else None
-    if not isinstance(number, int | str) or number not in truth.labels:
+    number = whole(raw.get("category_id")) if isinstance(raw, dict) else None
+    if not isinstance(number, (int, str)) or number not in truth.labels:
         if number is None:
             raise DataError("category_id: the field is missing; class names are not accepted")
         first, name = next(iter(truth.labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
-            f"got {number!r}{_other_type(number, truth.labels)}"
+            f"got {number!r}"
         )
     return truth.labels[number]
 
@@ -348,10 +330,10 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
 def _detection(raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool) -> Detection:
     corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
     stated = raw.get("attributes")  # as CVAT writes them
-    turn = stated.get("rotation") if isinstance(stated, Mapping) else 0
+    turn = stated.get("rotation") if isinstance(stated, dict) else 0
     if turn and _finite(turn):
-        return Detection(label, hull(turned(box, turn)), _score(raw), crowd(raw))
-    return Detection(label, corners, _score(raw), crowd(raw), (float(box[2]), float(box[3])))
+        return Detection(label, hull(turned(box, turn)), score(raw), crowd(raw))
+    return Detection(label, corners, score(raw), crowd(raw), (float(box[2]), float(box[3])))
 
 
 def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool) -> Instance:
@@ -362,7 +344,7 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: boo
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not resize:
         raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
-    return Instance(label, resized_mask(mask, image.size), _score(raw), crowd(raw))
+    return Instance(label, resized_mask(mask, image.size), score(raw), crowd(raw))
 
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool) -> Person:
@@ -372,7 +354,7 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bo
     if (
         not isinstance(numbers, list)
         or len(numbers) != KEYPOINT_NUMBERS
-        or not all(map(_finite, numbers))
+        or not _all_finite(numbers)
     ):
         got = f"{len(numbers)} values" if isinstance(numbers, list) else f"{numbers!r:.40}"
         raise DataError(
@@ -386,7 +368,7 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bo
     )
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
-    return Person(points, box, area, crowd(raw), _score(raw))
+    return Person(points, box, area, crowd(raw), score(raw))
 
 
 def _sample(
@@ -409,7 +391,7 @@ def _sample(
 def _xyxy(box: Any) -> Xyxy:
     if box is None:
         raise DataError("bbox: the field is missing")
-    if not isinstance(box, list) or len(box) != 4 or not all(map(_finite, box)):
+    if not isinstance(box, list) or len(box) != 4 or not _all_finite(box):
         raise DataError(
             f"bbox: must be [x, y, width, height], four finite numbers, got {box!r:.60}"
         )
@@ -419,39 +401,18 @@ def _xyxy(box: Any) -> Xyxy:
     return x, y, x + w, y + h
 
 
-def _score(raw: Mapping[str, Any]) -> float | None:
-    score = raw.get("score")
-    if score is None:
-        return None
-    if not _finite(score):
-        raise DataError(f"score: must be a finite number, got {score!r:.40}")
-    return float(score)
-
-
 def _finite(value: Any) -> bool:
-    return (
-        type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT
-    )  # NaN compares false
+    return _all_finite((value,))
 
 
-# Return instances as a label map: each pixel takes the class of the smallest instance that covers
-# it. Crowds count as instances.
-def _flattened(image: ImageEntry, items: Sequence[Instance]) -> Masks:
-    ordered = sorted(items, key=lambda item: -item.mask.area)
-    labels = sorted({item.label for item in ordered})
-    values = np.zeros(image.size, dtype=np.int32)
-    for item in ordered:
-        values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
-    parts = (
-        (label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1)
-    )
-    return Masks(image.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
+# The sum of numbers with an infinite one or a NaN, which compares false, is no finite one.
+def _all_finite(values: Sequence[Any]) -> bool:
+    return all(type(one) in _NUMBERS for one in values) and abs(sum(values)) <= LARGEST_FLOAT
 
 
 _READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]] = {
     "detection": (_detection, lambda _image, items: Detections(items)),
     "instance": (_instance, lambda image, items: Masks(image.size, items)),
-    "semantic": (_instance, _flattened),
     "keypoint": (_person, lambda _image, items: People(items)),
 }
 
@@ -459,19 +420,9 @@ _READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Predic
 # ---------------------------------------------------------------- panoptic
 
 
-def _is_panoptic(content: Any) -> bool:
-    rows = content.get("annotations") if isinstance(content, Mapping) else None
-    return (
-        bool(rows)
-        and isinstance(rows, list)
-        and isinstance(rows[0], Mapping)
-        and "segments_info" in rows[0]
-    )
-
-
 # Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256 G + 65536 B and 0
-# = void. Semantic segmentation merges the segments of a class. Instance segmentation and detection
-# use the segments of isthing categories.
+# = void. Semantic segmentation merges the segments of a class; instance segmentation uses those of
+# isthing categories.
 def _of_segments(
     kind: str,
     content: Mapping[str, Any],
@@ -516,7 +467,10 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
         try:
             label, mask = _label(segment, truth), mask_from_array(ids == segment.get("id"))
             if mask.area == 0:
-                raise DataError(f"id: {_absent(segment.get('id'), path, colours)}")
+                hint = "" if colours[..., 2].any() else "; it looks like a two-channel PNG"
+                raise DataError(
+                    f"id: must be a value of {path.name}, got {segment.get('id')!r}{hint}"
+                )
             items.append(Instance(label, mask, None, crowd(segment)))
         except DataError as error:
             raise InvalidRecord(
@@ -525,30 +479,12 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
     return Masks(image.size, tuple(items))
 
 
-def _absent(number: Any, path: Path, colours: Any) -> str:
-    hint = ""
-    if isinstance(number, int) and number >= 1 << 16 and not colours[..., 2].any():
-        hint = (
-            "; the file looks like a two-channel PNG of category and instance, which "
-            "panopticapi's 2channels2panoptic_coco_format.py converts"
-        )
-    return f"must be a value of {path.name}, got {number!r}{hint}"
-
-
 def _by_class(side: Masks, _things: set[str]) -> Masks:
     joined = sorted(side.union_by_label().items())
     return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
 
 
-def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
-    found = side.only(things).items
-    return Detections(
-        tuple(Detection(item.label, item.mask.box, item.score, item.iscrowd) for item in found)
-    )
-
-
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {
     "semantic": _by_class,
     "instance": lambda side, things: side.only(things),
-    "detection": _boxes_of_things,
 }

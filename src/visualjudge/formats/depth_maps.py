@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,32 +26,18 @@ HOLE, PATCH = 65535, 16
 FARTHEST_METRES = 255
 
 
-@dataclass(frozen=True)
-class DepthForm:
-    """How to interpret stored values: depth = value × ``scale``, or a disparity if ``inverse``."""
+# The factor of stored values, and whether they are disparities.
+Form = tuple[float, bool]
 
-    scale: float = 1.0
-    inverse: bool = False
 
-    @classmethod
-    def of(cls, scale: str, inverse: bool, option: str) -> DepthForm:
-        """Parse ``scale`` as given to ``option``, such as ``0.001`` or ``1/256``."""
-        try:
-            value = float(Fraction(scale))
-        except (ValueError, ZeroDivisionError):
-            raise UsageError(
-                f"{option} must be a number such as 0.001 or 1/256, got {scale!r}"
-            ) from None
-        if value <= 0:
-            raise UsageError(f"{option} must be above 0, got {scale!r}")
-        return cls(value, inverse)
-
-    def extra(self) -> dict[str, Any]:
-        """The payload's fields other than the path."""
-        return {
-            **({} if self.scale == 1 else {"scale": self.scale}),
-            **({"inverse": True} if self.inverse else {}),
-        }
+def _form(scale: str, inverse: bool, option: str) -> Form:
+    try:
+        value = float(Fraction(scale))
+    except (ValueError, ZeroDivisionError):
+        value = 0.0
+    if value <= 0:
+        raise UsageError(f"{option} must be a number above 0, such as 0.001 or 1/256, got {scale}")
+    return value, inverse
 
 
 def depth_maps(
@@ -89,17 +74,19 @@ def depth_maps(
     UsageError
         If a scale is not a number above 0.
     """
-    truth = DepthForm.of(gt_scale, gt_inverse, "--gt-scale")
-    found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse, "--pred-scale")
+    truth = _form(gt_scale, gt_inverse, "--gt-scale")
+    found = truth if pred is None else _form(pred_scale, pred_inverse, "--pred-scale")
     check_type(task, ("depth",), "depth map")
     told = set[Any]()
+    extra = {"scale": found[0]} if found[0] != 1 else {}
+    extra |= {"inverse": True} if found[1] else {}
 
     def read(file: Path, image: Path, predicted: bool) -> DepthMap:
         option, form = ("--pred", found) if predicted else ("--gt", truth)
         stored = fitted(
             read_depth(file), image_size(image), file, image, resize=resize_pred and predicted
         )
-        depth = DepthMap(_without_holes(stored, file, told) * form.scale, form.inverse)
+        depth = DepthMap(_without_holes(stored, file, told) * form[0], form[1])
         _check(depth, file)
         for kind, doubt in _doubts(depth, file, form, option):
             if (option, kind) not in told:
@@ -114,7 +101,7 @@ def depth_maps(
         image, guess, real, file = one
         whole = file.suffix.lower() in AS_THEY_ARE and not resize_pred
         kept = file if whole and str(file) not in told else None
-        yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
+        yield Sample(image.stem, image, guess, real, file=kept, extra=extra if kept else {})
 
 
 # Return the values with those of a hole as NaN: some data sets mark it by the largest value of 16
@@ -133,9 +120,9 @@ def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray
     return np.where(holes, np.nan, values)
 
 
-def _doubts(depth: DepthMap, file: Path, form: DepthForm, option: str) -> Iterator[tuple[str, str]]:
+def _doubts(depth: DepthMap, file: Path, form: Form, option: str) -> Iterator[tuple[str, str]]:
     largest, below = np.nanmax(depth.values), depth.values < 0
-    if file.suffix.lower() == ".png" and form == DepthForm() and largest > FARTHEST_METRES:
+    if file.suffix.lower() == ".png" and form == (1.0, False) and largest > FARTHEST_METRES:
         yield (
             "unit",
             f"contains whole numbers up to {largest:g}, which are read as metres; {option}-scale "
@@ -151,10 +138,8 @@ def _doubts(depth: DepthMap, file: Path, form: DepthForm, option: str) -> Iterat
 
 
 def _check(depth: DepthMap, file: Path) -> None:
-    if not depth.valid.any():
-        raise DataError(f"{file.name}: has no valid value")
-    if not (depth.values > 0).any():
+    if not (depth.valid & (depth.values > 0)).any():
         raise DataError(
-            f"{file.name}: must contain depths above 0, got none (minimum "
-            f"{np.nanmin(depth.values):.4g}); negate the values if their sign is reversed"
+            f"{file.name}: must contain depths above 0, got none; negate the values if their sign "
+            "is reversed"
         )

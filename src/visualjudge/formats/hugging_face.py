@@ -3,7 +3,7 @@ read with polars; ``datasets`` is not needed.
 
 An image is a struct of ``bytes`` and ``path``, and class names are in the schema's metadata; see
 https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a
-folder, which is then read as COCO or as label maps.
+folder, and objects are read as COCO's.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.tables import table_metadata, table_parts
-from visualjudge.core.untrusted import confined_path, read_file
-from visualjudge.formats.coco import CocoTruth, ImageEntry, detections_of, samples_of
-from visualjudge.formats.label_maps import label_maps
+from visualjudge.core.untrusted import confined_path
+from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
 from visualjudge.formats.sample import Found, check_type, class_name, read_json
 from visualjudge.vision.raster.images import image_size
 
@@ -34,30 +33,14 @@ SUFFIXES = {
 }
 # Number of rows in memory at a time; each may contain a large image.
 ROWS = 64
-COLUMNS = {
-    name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")
-}
+COLUMNS = {name: name for name in ("image", "image_id", "objects", "bbox", "category", "score")}
 
 
-@dataclass(frozen=True)
-class Table:
-    """The rows of a data set, with images as paths below ``scratch``, and the class names of each
-    column.
-    """
-
-    names: Mapping[str, tuple[str, ...]]
-    rows: Iterator[dict[str, Any]]
-
-
-def is_hugging_face(path: Path) -> bool:
-    """Return whether ``path`` is a data set's folder, one of its files, or a pattern of Parquet
-    files.
-    """
-    return path.is_dir() or path.suffix in (".parquet", ".arrow")
-
-
-def read_data_set(path: Path, scratch: Path) -> Table:
-    """Read a data set on disk. Each image is written below ``scratch`` when its row is read.
+def read_data_set(
+    path: Path, scratch: Path
+) -> tuple[dict[str, list[str]], Iterator[dict[str, Any]]]:
+    """Return the class names of each column, and the rows of a data set on disk. Each image is a
+    path below ``scratch``, written when its row is read.
 
     Raises
     ------
@@ -67,14 +50,8 @@ def read_data_set(path: Path, scratch: Path) -> Table:
         If a file cannot be read.
     """
     files = _files(path)
-    features = _features(files[0])
-    names = {
-        column: tuple(found)
-        for column, node in features.items()
-        for found in [_class_names(node)]
-        if found
-    }
-    return Table(names, _rows(files, scratch))
+    names = {column: _class_names(node) for column, node in _features(files[0]).items()}
+    return names, _rows(files, scratch)
 
 
 def hugging_face(
@@ -82,7 +59,6 @@ def hugging_face(
     gt: str,
     pred: str | None,
     scratch: Path,
-    classes: Path | None = None,
     *,
     box_format: str = "xywh",
     column: Mapping[str, str] | None = None,
@@ -98,22 +74,19 @@ def hugging_face(
         ``pred`` takes the same forms. Rows of both are matched by image name.
     scratch
         Folder for the unpacked files; must be kept until the samples are written.
-    classes
-        Label maps: class table, if the features contain no names.
     box_format
         Format of objects.bbox: xywh or xyxy.
     column
         OURS=THEIRS, such as prompt=text.
 
-        OURS is ``image``, ``image_id``, ``objects`` with ``bbox``, ``category`` and ``score``, or
-        ``label`` (the label-map image).
+        OURS is ``image``, ``image_id``, or ``objects`` with ``bbox``, ``category`` and ``score``.
 
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor semantic_segmentation, or an option is invalid.
+        If the task is not object_detection, or an option is invalid.
     """
-    kind = check_type(task, _READERS, "Hugging Face")
+    check_type(task, ("detection",), "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
         raise UsageError(f"--box-format must be xywh or xyxy, got {box_format!r}")
     known = {**COLUMNS, **(column or {})}
@@ -122,7 +95,19 @@ def hugging_face(
         for one, name in ((gt, "gt"), (pred, "pred"))
         if one is not None
     ]
-    yield from _READERS[kind](sides, classes, box_format == "xyxy")
+    images, rows = _objects(sides[0], box_format == "xyxy")
+    predicted = _objects(sides[1], box_format == "xyxy")[1] if pred is not None else None
+    labels = {
+        raw["category_id"]: raw["category_id"]
+        for found in (rows, predicted or {})
+        for objects in found.values()
+        for _, raw in objects
+    }
+    content = CocoTruth(sides[0].path, labels, images, defaultdict(list, rows))
+    yield from (problem for side in sides for problem in side.problems)
+    place = sides[-1].path
+    typed = reader_of_rows("detection", content, place, resize=False)
+    yield from samples_of(content, predicted, place, typed)
 
 
 @dataclass
@@ -139,49 +124,41 @@ class _Side:
         """Yield (row number, image name, image file, value of ``column``) for each row; rows
         without them become problems.
         """
-        table = read_data_set(self.path, self.folder)
-        self.names = dict(enumerate(table.names.get(self.columns[column], ())))
-        for number, row in enumerate(table.rows):
-            needed = {one: self.columns[one] for one in ("image", column)}
-            absent = [name for name in needed.values() if name not in row]
+        names, rows = read_data_set(self.path, self.folder)
+        self.names = dict(enumerate(names.get(self.columns[column], ())))
+        places: dict[str, int] = {}
+        for number, row in enumerate(rows):
+            needed = [self.columns[one] for one in ("image", column)]
+            absent = [name for name in needed if name not in row]
             if absent and not number:
                 raise DataError(
                     f"{self.path}: must have a column {absent[0]!r}, got {', '.join(row)}; "
                     "--column maps a column with another name"
                 )
-            cells = {name: row.get(name) for name in needed.values()}
-            reason = next((f"{k}: {_flaw(v)}" for k, v in cells.items() if _flaw(v)), None)
-            image, value = (cells[name] for name in needed.values())
-            if reason is not None or not isinstance(image, Path):
-                told = reason or f"{needed['image']}: must be an image"
-                self.left_out(number, DataError(told))
+            try:
+                image, value = (_cell(row, name) for name in needed)
+                if not isinstance(image, Path):
+                    raise DataError(f"{needed[0]}: must be an image")
+                stated = row.get(self.columns["image_id"])
+                name = str(image.stem if stated is None else stated).replace("/", "_")
+                if name in places:
+                    raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
+            except DataError as error:
+                self.left_out(number, error)
                 continue
-            name = row.get(self.columns["image_id"])
-            yield number, str(image.stem if name is None else name).replace("/", "_"), image, value
+            places[name] = number
+            yield number, name, image, value
 
     def left_out(self, number: int, error: DataError) -> None:
         """Note why a row is left out."""
         self.problems.append(Problem.of(error, self.path.name, f"row {number}"))
 
 
-def _flaw(cell: Any) -> str | None:
-    return "is missing" if cell is None else str(cell) if isinstance(cell, DataError) else None
-
-
-def _detections(sides: Sequence[_Side], _classes: Path | None, corners: bool) -> Found:
-    truth, *others = sides
-    images, rows = _objects(truth, corners)
-    _, predicted = _objects(others[0], corners) if others else ({}, None)
-    labels = {
-        raw["category_id"]: raw["category_id"]
-        for found in (rows, predicted or {})
-        for objects in found.values()
-        for _, raw in objects
-    }
-    content = CocoTruth(truth.path, labels, images, defaultdict(list, rows))
-    yield from (problem for side in sides for problem in side.problems)
-    pred = sides[-1].path
-    yield from samples_of(content, predicted, pred, detections_of(content, pred))
+def _cell(row: Mapping[str, Any], column: str) -> Any:
+    cell = row.get(column)
+    if cell is None or isinstance(cell, DataError):
+        raise DataError(f"{column}: {'is missing' if cell is None else cell}")
+    return cell
 
 
 # The objects of each image in COCO's form, with a name as their category.
@@ -189,12 +166,11 @@ Objects = dict[Any, list[tuple[str, Any]]]
 
 
 def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:
-    images, places, made = dict[Any, ImageEntry](), dict[str, int](), Objects()
+    images, made = dict[Any, ImageEntry](), Objects()
     for number, name, image, objects in side.rows("objects"):
         try:
-            size = image_size(image, side.columns["image"])
-            if name in images:
-                raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
+            with in_field(side.columns["image"]):
+                size = image_size(image)
             made[name] = [
                 (f"row {number}: objects[{k}]", _object(side, item, corners))
                 for k, item in enumerate(_items(objects))
@@ -202,7 +178,7 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
         except DataError as error:
             side.left_out(number, error)
             continue
-        images[name], places[name] = ImageEntry(image.stem, image, size), number
+        images[name] = ImageEntry(image.stem, image, size)
     return images, made
 
 
@@ -232,55 +208,29 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
     raise DataError("objects: must be a list of objects, or an object of lists of equal length")
 
 
-def _label_maps(sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
-    folders = []
-    for side in sides:
-        place = side.folder / "maps"
-        for number, name, image, value in side.rows("label"):
-            if not isinstance(value, Path):
-                side.left_out(number, DataError(f"{side.columns['label']}: must be an image"))
-                continue
-            write_bytes(place / f"{name}{value.suffix}", read_file(value, "image"))
-            write_bytes(side.folder / "images" / f"{name}{image.suffix}", read_file(image, "image"))
-        folders.append(str(place))
-    if classes is None:
-        if not sides[0].names:
-            raise UsageError(f"{sides[0].path}: the features name no classes; give --classes")
-        classes = sides[0].folder / "classes.json"
-        write_json(classes, {str(number): name for number, name in sides[0].names.items()})
-    yield from (problem for side in sides for problem in side.problems)
-    pred = folders[1] if len(folders) > 1 else None
-    images = str(sides[0].folder / "images")
-    yield from label_maps("semantic_segmentation", folders[0], pred, images, classes)
-
-
-_READERS = {"detection": _detections, "semantic": _label_maps}
-
-
 def _files(path: Path) -> list[Path]:
+    found, splits = list[Path](), list[str]()
     if "*" in path.name:
         found = sorted(path.parent.glob(path.name))
     elif path.is_file():
         found = [path]
     elif (path / SPLITS).is_file():
-        names = ", ".join(str(path / name) for name in read_json(path / SPLITS).get("splits", ()))
-        raise UsageError(f"{path}: has several splits; give one of {names}")
+        splits = [str(path / name) for name in read_json(path / SPLITS).get("splits", ())]
     elif (path / STATE).is_file():
         stated = read_json(path / STATE).get("_data_files", ())
         found = [confined_path(path, row.get("filename"), of=str(path)) for row in stated]
     else:
         found = sorted(path.rglob("*.parquet"))
-        splits = {file.name.partition("-")[0] for file in found}
-        if len(splits) > 1:
-            names = ", ".join(f"'{found[0].parent}/{split}-*.parquet'" for split in sorted(splits))
-            raise UsageError(f"{path}: has several splits; give one of {names}")
-    if not found and not path.exists():
-        raise UsageError(
-            f"{path}: no such file or folder; data sets of the hub must be saved first: "
-            "datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+        splits = sorted(
+            {f"'{file.parent}/{file.name.partition('-')[0]}-*.parquet'" for file in found}
         )
+    if splits and len(splits) != len(found[:1]):
+        raise UsageError(f"{path}: has several splits; give one of {', '.join(splits)}")
     if not found:
-        raise UsageError(f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found")
+        raise UsageError(
+            f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found; data sets of "
+            "the hub must be saved first: datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+        )
     return found
 
 
@@ -293,27 +243,16 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
                 number += 1
 
 
-# Return the row with each image, including images in lists, replaced by its path, or by the error
-# that it cannot be read.
+# Return the row with each image replaced by its path, or by the error that it cannot be read.
 def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    made = dict(row)
     for column, value in row.items():
-        cells = value if isinstance(value, list) and value else [value]
-        made[column] = value
-        if all(map(_is_image, cells)):
+        if isinstance(value, dict) and value.keys() == {"bytes", "path"}:
             try:
-                paths = [
-                    _image(one, f"{number:06d}{f'_{k}' * (cells is value)}", file, scratch / column)
-                    for k, one in enumerate(cells)
-                ]
-                made[column] = paths if cells is value else paths[0]
+                made[column] = _image(value, f"{number:06d}", file, scratch / column)
             except DataError as error:
                 made[column] = error
     return made
-
-
-def _is_image(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == {"bytes", "path"}
 
 
 # Write an image into folder under its name in the data set, or under its number if it has none.

@@ -67,19 +67,11 @@ _OWN = (
         "coco",
         "visualjudge.formats.coco:coco",
         ("detection", "instance", "keypoint", "semantic"),
-        "COCO instances, keypoints or panoptic, and results. Prints COCO's AP if there are "
+        "COCO instances, keypoints or panoptic, and results; LVIS. Prints COCO's AP if there are "
         "confidences.",
         "visualjudge import coco --task keypoint --gt person_keypoints.json --pred "
         "pose.json --images val2017 --source vitpose --out data",
         each=("pred", "pred_pngs"),
-    ),
-    Importer(
-        "lvis",
-        "visualjudge.formats.coco:lvis",
-        ("detection", "instance"),
-        "LVIS: like COCO; classes not annotated exhaustively on an image are not scored there.",
-        "visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
-        "--pred results.json --images val2017 --source eva --out data",
     ),
     Importer(
         "voc",
@@ -145,7 +137,7 @@ _OWN = (
     Importer(
         "hugging-face",
         "visualjudge.formats.hugging_face:hugging_face",
-        ("detection", "semantic"),
+        ("detection",),
         "Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images "
         "embedded.",
         "visualjudge import hugging-face --task object_detection --gt cppe5 --pred "

@@ -6,20 +6,22 @@ import hashlib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table
-from visualjudge.formats.hugging_face import is_hugging_face, read_data_set
+from visualjudge.formats.hugging_face import read_data_set
 from visualjudge.formats.sample import Found, Sample, check_type, read_table, stated_file
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
 
 TYPES = ("generation", "restoration")
+# Path of an output, and its image_id, prompt and source.
+Output = tuple[Path, str, str | None, str | None]
+Files = Mapping[str, Path | None]
 
 
 def outputs(
@@ -88,96 +90,53 @@ def outputs(
     limits = (0, 10) if score_range is None else score_range
     if not limits[0] < limits[1]:
         raise UsageError("--score-range must have the lowest score first")
-    names = (column or {}).items()
-    rows = [
-        {**row, **{ours: row[theirs] for ours, theirs in names if theirs in row}}
-        for row in _read(Path(table), scratch)
-    ]
-    needed = dict.fromkeys(score_column, "--score-column names another")
+    needed = {"output": "--column output=NAME maps another name"}
+    needed |= dict.fromkeys(score_column, "--score-column names another")
     needed |= {} if source is not None else {"source": "--source names the model of all rows"}
     needed |= {"image": f"{task} cannot be judged without it"} if TASKS[task].edits else {}
-    _check_columns(table, rows, {"output": "--column output=NAME maps another name", **needed})
-    rated: dict[tuple[Any, ...], list[_Row]] = {}
+    rows = _rows(Path(table), scratch, column or {}, needed)
+    # the ratings of each (output, image_id, prompt, source), and its files
+    rated: dict[Output, list[float]] = {}
+    files: dict[Output, Files] = {}
     for number, row in enumerate(rows, 1):
         try:
-            one = _row(task, row, root, limits, score_column)
-            if one.source is None and source is None:
+            output, paths, given = _row(task, row, root, limits, score_column)
+            if output[-1] is None and source is None:
                 raise DataError("source: is missing; --source names the model of rows without one")
         except DataError as error:
             yield Problem.of(error, Path(table).name, f"row {number}")
             continue
-        rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
+        files.setdefault(output, paths)
+        rated.setdefault(output, []).extend(given)
     if score_range is None:
-        warn_of_range(
-            f"{table}: score",
-            [value for ratings in rated.values() for one in ratings for value in one.given],
-            limits,
-        )
-    masks = {"mask_white": mask_white, "resize_mask": resize_mask}
-    yield from _samples(task, table, list(rated.values()), masks)
-
-
-# Check that each needed column occurs. A row without a value becomes a problem later.
-def _check_columns(
-    table: str, rows: Sequence[Mapping[str, Any]], needed: Mapping[str, str]
-) -> None:
-    known = dict.fromkeys(name for row in rows for name in row)
-    for name, remedy in needed.items() if known else ():
-        if name not in known:
-            raise UsageError(
-                f"{table}: must have a column {name!r}, got {', '.join(known)}; {remedy}"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row with its paths resolved. ``given`` contains its scores as given, ``scores`` as
-    ``final_score``.
-    """
-
-    output: Path
-    image_id: str
-    named: bool
-    files: Mapping[str, Path | None]
-    prompt: str | None
-    source: str | None
-    given: tuple[float, ...]
-    scores: tuple[float, ...]
-
-
-# Yield one sample per output with the mean of its ratings; number outputs with the same file name.
-def _samples(
-    task: str, table: str, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
-) -> Found:
+        warn_of_range(f"{table}: score", [v for given in rated.values() for v in given], limits)
     seen: Counter[tuple[str, str, str | None]] = Counter()
-    for ratings in rated:
-        first = ratings[0]
-        place = (first.output.stem, first.image_id, first.source)
-        seen[place] += 1
-        files = first.files
-        given = [value for one in ratings for value in one.given]
-        scores = [value for one in ratings for value in one.scores]
+    for output, given in rated.items():
+        path, image_id, prompt, model = output
+        seen[path.stem, image_id, model] += 1
+        count, paths = seen[path.stem, image_id, model], files[output]
+        scores = [given_score(value, limits) for value in given]
         metadata: dict[str, Any] = {"given_score": round(sum(given) / len(given), 6)}
         if len(given) > 1:
             metadata |= {"raters": len(given), "given_scores": given}
         try:
             yield Sample(
-                image_id=first.image_id,
-                image=files["image"] or files["control"] if TASKS[task].sourced else files["image"],
-                prediction=WholeImage(read_rgb(first.output)),
-                key=f"{first.output.stem}.{seen[place]}" if seen[place] > 1 else first.output.stem,
-                prompt=first.prompt,
-                source=first.source,
-                file=first.output,
+                image_id=image_id,
+                image=paths["image"] or (paths["control"] if TASKS[task].sourced else None),
+                prediction=WholeImage(read_rgb(path)),
+                key=f"{path.stem}.{count}" if count > 1 else path.stem,
+                prompt=prompt,
+                source=model,
+                file=path,
                 final_score=round(sum(scores) / len(scores), 4),
-                mask=files["mask"],
-                control=files["control"],
+                mask=paths["mask"],
+                control=paths["control"],
                 metadata=metadata,
-                named=first.named,
-                **masks,
+                mask_white=mask_white,  # type: ignore[arg-type]
+                resize_mask=resize_mask,
             )
         except DataError as error:
-            yield Problem(Path(table).name, str(first.output.name), "output", str(error))
+            yield Problem(Path(table).name, path.name, "output", str(error))
 
 
 def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
@@ -226,7 +185,7 @@ def _row(
     root: Path,
     limits: tuple[float, float],
     columns: Sequence[str],
-) -> _Row:
+) -> tuple[Output, Files, list[float]]:
     output = _path(row, "output", root)
     if output is None:
         raise DataError("output: the field is missing")
@@ -237,16 +196,16 @@ def _row(
     ratings = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
     if not ratings:
         raise DataError(f"{columns[0]}: must contain a rating, got an empty list")
-    scores = tuple(given_score(value, limits) for value in ratings)
+    for value in ratings:
+        given_score(value, limits)
     files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
     if TASKS[task].edits and files["image"] is None:
         raise DataError(f"image: is missing; {task} cannot be judged without it")
     prompt = str(row["prompt"]) if row.get("prompt") not in (None, "") else None
-    named = row.get("image_id") not in (None, "")
-    image_id = str(row["image_id"]) if named else _image_id(files, prompt)
+    stated = row.get("image_id")
+    image_id = _image_id(files, prompt) if stated in (None, "") else str(stated)
     source = str(row.get("source") or "") or None
-    given = tuple(float(value) for value in ratings)
-    return _Row(output, image_id, named, files, prompt, source, given, scores)
+    return (output, image_id, prompt, source), files, [float(value) for value in ratings]
 
 
 def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
@@ -269,9 +228,20 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
     return stated if isinstance(stated, Path) else stated_file(root, stated, field)
 
 
-def _read(file: Path, scratch: Path | None) -> Iterator[dict[str, Any]]:
-    if scratch is None or not is_hugging_face(file):
-        return iter(read_table(file))
-    if file.suffix == ".parquet":
+# Return the rows with columns renamed. A row without a value of a needed column becomes a problem
+# later.
+def _rows(
+    file: Path, scratch: Path | None, column: Mapping[str, str], needed: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    stored = scratch is not None and (file.is_dir() or file.suffix in (".parquet", ".arrow"))
+    if stored and file.is_file():
         check_table(file)
-    return read_data_set(file, scratch).rows
+    read = read_data_set(file, scratch)[1] if stored and scratch else read_table(file)
+    rows = [{**row, **{k: row[v] for k, v in column.items() if v in row}} for row in read]
+    known = dict.fromkeys(name for row in rows for name in row)
+    absent = [name for name in needed if known and name not in known]
+    if absent:
+        raise UsageError(
+            f"{file}: must have a column {absent[0]!r}, got {', '.join(known)}; {needed[absent[0]]}"
+        )
+    return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.records import Size
-from visualjudge.formats.sample import Found, Sample
+from visualjudge.formats.sample import Found, Sample, check_type
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size, pixels_of, write_png
+from visualjudge.vision.raster.in_memory import supervision_columns
 
 _FIELDS = frozenset(item.name for item in fields(Sample))
 
@@ -89,7 +90,8 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     given = sample.prediction, sample.truth
     if file is None and isinstance(given[0], str | Path):
         file = Path(given[0])
-    size = image_size(image) if image is not None and not all(map(_is_record, given)) else None
+    typed = all(one is None or isinstance(one, Prediction) for one in given)
+    size = None if image is None or typed else image_size(image)
     prediction = _record(task, "prediction", given[0], size, sample.prompt)
     truth = None if given[1] is None else _record(task, "truth", given[1], size, sample.prompt)
     labels = sample.labels or (() if truth is None else truth.labels)
@@ -108,10 +110,6 @@ def _path(name: str, value: Any, folder: Path) -> Path | None:
     return file
 
 
-def _is_record(value: Any) -> bool:
-    return value is None or isinstance(value, Prediction)
-
-
 def _record(
     task: str, name: str, value: Any, size: Size | None, expression: str | None
 ) -> Prediction:
@@ -120,3 +118,43 @@ def _record(
         value = {field: str(value)}
     with in_field(name):
         return read_prediction(task, value, size=size, expression=expression)
+
+
+def from_supervision(
+    detections: Any,
+    classes: Sequence[str] | Mapping[int, str] | None = None,
+    *,
+    task: str = "object_detection",
+) -> Prediction:
+    """Convert supervision's ``Detections`` to a prediction: boxes, or masks for instance
+    segmentation.
+
+    Parameters
+    ----------
+    detections
+        ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool; ``confidence`` and
+        ``class_id`` of shape (n,); ``data["class_name"]`` contains the labels if the model returned
+        any.
+    classes
+        Labels by ``class_id``, used if ``data`` contains none.
+
+    Raises
+    ------
+    DataError
+        If a label is unknown, or the task needs masks and there are none.
+    UsageError
+        If the task's predictions are neither boxes nor instances.
+
+    Examples
+    --------
+    With supervision 0.31::
+
+        detections = supervision.Detections.from_ultralytics(model(image)[0])
+        prediction = vj.from_supervision(detections)
+        prediction = vj.from_supervision(detections, task="instance_segmentation")
+    """
+    check_type(task, ("detection", "instance"), "supervision")
+    columns = supervision_columns(detections)
+    if classes is not None and detections.data.get("class_name") is None:
+        columns["classes"] = classes
+    return read_prediction(task, columns)

@@ -28,6 +28,7 @@ from visualjudge.formats.sample import (
     read_table,
     stated_file,
 )
+from visualjudge.vision.fields import box
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import (
@@ -123,12 +124,11 @@ def _region(item: Expression, image: Path, size: Size, root: Path, boxes: bool) 
     if item.region is None and not boxes:
         raise DataError("segmentation: is missing; --boxes takes the box as the region")
     if item.region is None:
-        return _box(item.bbox, size)
-    with in_field("segmentation"):
-        mask = mask_from_wire(item.region, size, root)
-    if mask.size != size:
-        raise other_size("segmentation:", mask.size, size, image)
-    return mask
+        x1, y1, x2, y2 = (max(0, round(v)) for v in box(item.bbox, "bbox"))
+        dense = np.zeros(size, dtype=np.bool_)
+        dense[y1:y2, x1:x2] = True
+        return mask_from_array(dense)
+    return _mask(item.region, "segmentation", size, root, image)
 
 
 def _predicted(
@@ -144,25 +144,20 @@ def _predicted(
             form = predictions[key]
             if form is None:
                 return empty_mask(size)
-            with in_field("prediction"):
-                mask = mask_from_wire(form, size, None if isinstance(form, Path) else root)
-            if mask.size != size and not resize:
-                raise other_size("prediction:", mask.size, size, image, remedy=RESIZE)
-            return resized_mask(mask, size)
+            place = None if isinstance(form, Path) else root
+            return _mask(form, "prediction", size, place, image, resize)
     raise DataError(f"prediction: not found for key {item.key!r}")
 
 
-def _box(bbox: Any, size: Size) -> Mask:
-    if (
-        not isinstance(bbox, list)
-        or len(bbox) != 4
-        or not all(isinstance(v, int | float) for v in bbox)
-    ):
-        raise DataError("bbox: must be [x1, y1, x2, y2]")
-    x1, y1, x2, y2 = (max(0, round(v)) for v in bbox)
-    dense = np.zeros(size, dtype=np.bool_)
-    dense[y1:y2, x1:x2] = True
-    return mask_from_array(dense)
+def _mask(
+    form: Any, field: str, size: Size, root: Path | None, image: Path, resize: bool = False
+) -> Mask:
+    with in_field(field):
+        mask = mask_from_wire(form, size, root)
+    if mask.size != size and not resize:
+        remedy = RESIZE if field == "prediction" else ""
+        raise other_size(f"{field}:", mask.size, size, image, remedy=remedy)
+    return resized_mask(mask, size)
 
 
 def _predictions(pred: Path) -> dict[str, Any]:

@@ -57,9 +57,6 @@ class Sample:
     mask: Path | None = None
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the input itself names the image. Otherwise image_id is the image's file name without
-    # its suffix.
-    named: bool = False
     # Whether white in mask is the region to fill or the region to keep.
     mask_white: Literal["fill", "keep"] = "fill"
     # Whether a mask of another size than the image is resized to it.
@@ -68,7 +65,6 @@ class Sample:
 
 T = TypeVar("T")
 Side = TypeVar("Side", bound=Prediction)
-LARGEST_FILE = 1 << 30
 Found = Iterator[Sample | Problem]
 
 
@@ -172,8 +168,9 @@ def named(sample: Sample, prefix: str) -> str:
     """Return the ``image_id`` of a sample: ``prefix``, in which ``{folder}`` stands for its image's
     folder, and its own name.
     """
-    folder = "" if sample.image is None else sample.image.resolve().parent.name
-    return prefix.replace("{folder}", folder) + sample.image_id
+    if sample.image is not None and "{folder}" in prefix:
+        prefix = prefix.replace("{folder}", sample.image.resolve().parent.name)
+    return prefix.replace("{folder}", "") + sample.image_id
 
 
 def whole(value: Any) -> Any:
@@ -259,16 +256,14 @@ def read_pickle(path: Path) -> Any:
         If there is no such file, or it is larger than 1 GiB, is not a pickle, or contains more than
         plain data.
     """
-    try:
-        with open_file(path, "table") as file:
+    with open_file(path, "table") as file:
+        try:
             value = _DataOnly(file, encoding="latin1").load()
-        if is_deep(value):
-            raise ValueError(f"must be nested at most {DEEPEST_JSON} levels deep")
-        return value
-    except DataError:
-        raise
-    except Exception as error:  # an unpickler of a damaged file raises anything
-        raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
+        except Exception as error:  # an unpickler of a damaged file raises anything
+            raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
+    if is_deep(value):
+        raise DataError(f"{path}: must be nested at most {DEEPEST_JSON} levels deep")
+    return value
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
@@ -317,27 +312,6 @@ def _decoded(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
         ) from None
-
-
-def check_names(path: Path) -> None:
-    """Check that ``path`` could be a file of class names.
-
-    Raises
-    ------
-    UsageError
-        If it is a folder or an image.
-    """
-    image = path.suffix.lower() in IMAGE_SUFFIXES
-    if path.is_dir() or image:
-        raise UsageError(
-            f"--classes must be a file of class names, such as one name per line, got the "
-            f"{'image' if image else 'folder'} {path}"
-        )
-
-
-def names_by_line(path: Path) -> dict[int, str]:
-    """Read a file with one name per line, counted from 0. Empty lines are counted but skipped."""
-    return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
 
 
 def files_by_key(where: str | Path) -> dict[str, Path]:
@@ -397,11 +371,8 @@ def aligned(
     sides = [{} if where is None else files_by_key(where) for where in others]
     singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
     for key, image in sorted(shown.items()):
-        yield (
-            key,
-            image,
-            [next(iter(side.values()), None) if singles else side.get(key) for side in sides],
-        )
+        found = [next(iter(side.values()), None) if singles else side.get(key) for side in sides]
+        yield key, image, found
 
 
 def paired(
@@ -430,6 +401,24 @@ def paired(
             yield Problem(image.name, key, "prediction" if sides else "truth", str(error))
             continue
         yield image, sides[-1], sides[0], files[-1] or image
+
+
+def compared(
+    images: Iterable[tuple[str, Path]],
+    truth: Callable[[str, Path], Side],
+    pred: Callable[[str, Path], Side] | None,
+) -> Found:
+    """Yield the sample of each (key, image), whose sides are read by key and image. Without
+    ``pred``, the truth is its own prediction. An invalid record becomes a problem.
+    """
+    for key, image in images:
+        try:
+            real = truth(key, image)
+            found = real.without_crowds() if pred is None else pred(key, image)
+        except InvalidRecord as error:
+            yield error.problem
+        else:
+            yield Sample(image.stem, image, found, real)
 
 
 def _matching(pattern: str) -> dict[str, Path]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -25,10 +24,10 @@ from visualjudge.core.records import Mask, Size
 from visualjudge.formats.sample import (
     IMAGE_SUFFIXES,
     Found,
-    Sample,
     by_name,
     check_type,
     class_name,
+    compared,
     folder_at,
     hull,
     images_by_key,
@@ -36,13 +35,11 @@ from visualjudge.formats.sample import (
     told_once,
     turned,
 )
-from visualjudge.vision.fields import flag
+from visualjudge.vision.fields import flag, number
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
 
-# Number of corners of the polygon that approximates a circle.
-CIRCLE = 64
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
 # Shapes of Label Studio that are not read.
@@ -99,27 +96,25 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     records, read = FORMS[format]
     sides = [by_name(records(gt, False), "records")]
     sides += [] if pred is None else [by_name(records(pred, True), "records")]
+    shown: dict[str, Path] = {}
     for key, record in sorted(sides[0].items()):
         image = by_key.get(key)
         if image is None and isinstance(record, Mapping):  # labelme's own name of the photograph
             image = by_key.get(PureWindowsPath(str(record.get("imagePath"))).stem)
         if image is None:
             yield Problem(gt.name, key, "image", f"there is no image named {key!r} in {images}")
-            continue
-        if record is None:
-            continue
-        try:
-            size = image_size(image)
-            real = _gathered(kind, read(record, size, False), size, gt.name, key)
-            found = real.without_crowds()
-            if pred is not None:
-                guess = sides[1].get(key)
-                shown = read(guess, size, True) if guess is not None else iter(())
-                found = _gathered(kind, shown, size, pred.name, key)
-        except InvalidRecord as error:
-            yield error.problem
-            continue
-        yield Sample(image.stem, image, found, real)
+        elif record is not None:
+            shown[key] = image
+
+    def side(number: int, path: Path) -> Callable[[str, Path], Prediction]:
+        def typed(key: str, image: Path) -> Prediction:
+            size, record = image_size(image), sides[number].get(key)
+            found = iter(()) if record is None else read(record, size, number == 1)
+            return _gathered(kind, found, size, path.name, key)
+
+        return typed
+
+    yield from compared(shown.items(), side(0, gt), None if pred is None else side(1, pred))
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
 
@@ -139,8 +134,8 @@ def _gathered(
 # Return the objects: shapes of one label and group become one.
 def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
     found: dict[Any, LabelledShape] = {}
-    for number, shape in enumerate(shapes):
-        name = number if shape.group is None else (shape.label, str(shape.group))
+    for place, shape in enumerate(shapes):
+        name = place if shape.group is None else (shape.label, str(shape.group))
         first = found.get(name)
         if first is None:
             found[name] = shape
@@ -200,14 +195,12 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
         kind = shape.get("shape_type") or "polygon"
         rings: tuple[tuple[float, ...], ...] = ()
         mask = None
-        if kind == "circle":
-            rings = (_circle(*points[0], *points[1]),)
-        elif kind == "mask":
+        if kind == "mask":
             mask = _bitmap(base64.b64decode(shape["mask"]), points[0], size)
         elif kind in CLOSED:
             rings = (_outline(points, rectangle=kind == "rectangle"),)
         else:
-            raise DataError(f"shape_type: must be an outline, circle or mask, got {kind!r}")
+            raise DataError(f"shape_type: must be an outline or mask, got {kind!r}")
         yield LabelledShape(
             str(shape["label"]),
             rings,
@@ -255,15 +248,13 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
 def _only(record: Any, predicted: bool) -> Any:
     if len(record) > 1 and not predicted:
         record = [one for one in record if one.get("ground_truth")] or record
-    if len(record) > 1 and predicted:
+    if len(record) > 1:
         versions = ", ".join(dict.fromkeys(str(one.get("model_version")) for one in record))
         raise DataError(
             f"predictions: must be one, got {len(record)} of model version {versions}; export one"
-        )
-    if len(record) > 1:
-        raise DataError(
-            f"annotations: must be one, or one marked as ground truth, got {len(record)}; which "
-            "annotator is right is not known"
+            if predicted
+            else f"annotations: must be one, or one marked as ground truth, got {len(record)}; "
+            "which annotator is right is not known"
         )
     return record[0] if record else {"result": []}
 
@@ -374,14 +365,6 @@ def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> t
     return ring
 
 
-def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
-    radius, angles = math.hypot(x - cx, y - cy), np.linspace(0, 2 * np.pi, CIRCLE, endpoint=False)
-    if not math.isfinite(cx + cy + radius):
-        raise DataError("circle: must have finite numbers")
-    edge = np.column_stack([cx + radius * np.cos(angles), cy + radius * np.sin(angles)])
-    return _outline(edge.tolist())
-
-
 def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     with opened(io.BytesIO(content), "mask") as image:
         if image.size[0] > size[1] or image.size[1] > size[0]:
@@ -396,13 +379,9 @@ def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     return mask_from_array(dense)
 
 
+# Return a confidence, which some tools write as text.
 def _score(value: Any) -> float | None:
-    if value is None:
-        return None
-    score = float(value)
-    if not np.isfinite(score):
-        raise DataError(f"score: must be a finite number, got {value!r}")
-    return score
+    return None if value is None else number(float(value), "score")
 
 
 def _same_size(height: Any, width: Any, size: Size) -> None:

@@ -19,9 +19,9 @@ from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.untrusted import confined_path, read_file
 from visualjudge.formats.sample import (
     Found,
-    Sample,
     by_name,
     check_type,
+    compared,
     folder_at,
     images_by_key,
     invalid,
@@ -65,21 +65,21 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     shown = []
     for stem, path in truths.items():
         try:
-            shown.append((str(_image(path, stem, images, by_key)), str(path), (stem, path)))
+            shown.append((str(_image(path, stem, images, by_key)), str(path), stem))
         except InvalidRecord as error:
             yield error.problem
-    for name, (stem, path) in by_name(shown, "files").items():
-        try:
-            image = Path(name)
-            real = _objects(path, image_size(image), first)
-            if stem in guesses:
-                found = _objects(guesses[stem], None, first)
-            else:
-                found = Detections(tuple(_line(line, first) for line in results.get(stem, ())))
-        except InvalidRecord as error:
-            yield error.problem
-            continue
-        yield Sample(image.stem, image, real.without_crowds() if pred is None else found, real)
+    images_of = by_name(shown, "files")
+
+    def truth(stem: str, image: Path) -> Detections:
+        return _objects(truths[stem], image_size(image), first)
+
+    def guess(stem: str, _image: Path) -> Detections:
+        if stem in guesses:
+            return _objects(guesses[stem], None, first)
+        return Detections(tuple(_line(line, first) for line in results.get(stem, ())))
+
+    pairs = [(stem, Path(name)) for name, stem in images_of.items()]
+    yield from compared(pairs, truth, None if pred is None else guess)
     for stem in sorted({*guesses, *results} - set(truths)):
         yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
 

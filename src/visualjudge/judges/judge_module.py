@@ -19,7 +19,7 @@ from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.judges.module_schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
-from visualjudge.judges.reply_objects import OBJECT_RULES
+from visualjudge.judges.reply_objects import object_as_geditbench, object_with
 from visualjudge.prompts.store import PromptTemplate, fill
 from visualjudge.replies.json_answers import Object
 from visualjudge.replies.reply_to_value import LONGEST_REPLY, Cause
@@ -29,6 +29,7 @@ from visualjudge.replies.stripped_text import without_thoughts
 Result = dict[str, Any]
 Value = TypeVar("Value")
 
+RULES = ("strict", "geditbench")
 DEFAULT_RETRIES = 3
 GEDITBENCH = {"temperature": 0.7, "max_tokens": 2048}
 """Sampling parameters that GEditBench's clients send by default."""
@@ -91,9 +92,6 @@ class ClientPipe:
             schema_named(declared, INPUTS, where=where) if declared else self.default_input
         )
         self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
 
     def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
         """Return the result dict for one input. Other keywords are ignored.
@@ -216,8 +214,13 @@ class ClientPipe:
         return "declined" if is_refusal(text) else "no answer"
 
     def object_with(self, text: str, key: str) -> Object | None:
-        """Return the object of a reply that has ``key``, according to the current rules."""
-        return OBJECT_RULES[self.rules](text, key)
+        """Return the object of a reply, according to the current rules; strict ones look for one
+        that has ``key``.
+        """
+        schema = self.prompt_template.metadata.get("replies")
+        return (
+            object_with(text, key) if self.rules == "strict" else object_as_geditbench(text, schema)
+        )
 
 
 def rules_of(config: Mapping[str, Any]) -> str:
@@ -229,8 +232,8 @@ def rules_of(config: Mapping[str, Any]) -> str:
         If there are no such rules.
     """
     rules = str(config.get("rules") or "strict")
-    if rules not in OBJECT_RULES:
-        raise UsageError(f"rules must be {' or '.join(OBJECT_RULES)}, got {rules!r}")
+    if rules not in RULES:
+        raise UsageError(f"rules must be {' or '.join(RULES)}, got {rules!r}")
     return rules
 
 

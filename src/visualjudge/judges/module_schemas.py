@@ -58,7 +58,7 @@ _UP_TO_25 = {"enum": list(range(26))}
 
 
 class _Scored(_Output):
-    highest: ClassVar[float]
+    highest: ClassVar[float]  # of a scale that begins at 0
 
 
 class VIEScoreOutput(_Scored):
@@ -81,10 +81,6 @@ INPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeInput,
 OUTPUTS: Mapping[str, type[BaseModel]] = {
     c.__name__: c for c in (PairJudgeOutput, VIEScoreOutput, VIEScoreListOutput)
 }
-HIGHEST: Mapping[str, float] = {
-    name: c.highest for name, c in OUTPUTS.items() if issubclass(c, _Scored)
-}
-"""The best score of a scale that begins at 0, by output schema."""
 
 
 def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str) -> type[BaseModel]:

@@ -53,4 +53,4 @@ class PairwiseJudge(ClientPipe):
 
     def _winner(self, text: str) -> str | None:
         found = self.object_with(text, "winner")
-        return None if found is None else self._is_valid_winner(found["winner"])
+        return None if found is None else self._is_valid_winner(found.get("winner"))

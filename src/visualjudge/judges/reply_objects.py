@@ -5,12 +5,23 @@ GEditBench's.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import accumulate
+
+from pydantic import BaseModel, ValidationError, create_model
 
 from visualjudge.replies.json_answers import Object, objects, repaired
 from visualjudge.replies.stripped_text import without_thoughts
 
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)
-_FENCED_JSON = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+_FENCED_JSON = [re.compile(rf"```{kind}\s*(.*?)\s*```", re.DOTALL) for kind in ("json", "")]
+_BRACE = re.compile(r"[{}]")
+THEIR_SCHEMAS: Mapping[str, type[BaseModel]] = {
+    "VLMPairJudgeWithReasonOutput": create_model("Pair", winner=(str, ...), reasoning=(str, ...)),
+    "UnicEditVIEScoreOutput": create_model("Score", score=(int, ...), reason=(str, ...)),
+    "EditScoreVIEScoreOutput": create_model("Scores", score=(list[int], ...), reasoning=(str, ...)),
+}
+"""What GEditBench's code asks of replies, by the schema that a prompt file of its names."""
 
 
 def object_with(text: str, key: str) -> Object | None:
@@ -27,17 +38,28 @@ def object_with(text: str, key: str) -> Object | None:
     return None
 
 
-def object_as_geditbench(text: str, key: str) -> Object | None:
+def object_as_geditbench(text: str, schema: str | None) -> Object | None:
     """Return the object that GEditBench's judges read, for figures comparable with theirs.
 
-    This is the repaired JSON block (a fence, or from the first brace to the last), or without a
-    block, the whole text repaired. Thoughts count as text. Unlike there, a value truncated by the
-    end of the reply remains unread.
+    This is the repaired JSON block (a fence, or the first brace to the one that closes it), or
+    without a block, the whole text repaired. Thoughts count as text. Replies to a prompt that names
+    one of its schemas must fit it.
     """
-    fence = _FENCED_JSON.search(text)
-    braces = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
-    block = fence[1] if fence else braces or text
-    return repaired(block, key)
+    fenced = (fence.search(text) for fence in _FENCED_JSON)
+    block = next((found[1] for found in fenced if found), None)
+    value = repaired((_braced(text) if block is None else block) or text, whole=False)
+    fits = THEIR_SCHEMAS.get(schema or "")
+    if value is None or fits is None:
+        return value
+    try:
+        return fits.model_validate(value).model_dump()
+    except ValidationError:
+        return None
 
 
-OBJECT_RULES = {"strict": object_with, "geditbench": object_as_geditbench}
+def _braced(text: str) -> str:
+    """Return the first brace to the one that closes it; empty if none does."""
+    marks = list(_BRACE.finditer(text, max(text.find("{"), 0)))
+    depths = accumulate(1 if mark[0] == "{" else -1 for mark in marks)
+    end = next((mark.end() for mark, depth in zip(marks, depths, strict=True) if not depth), 0)
+    return text[marks[0].start() : end] if end else ""

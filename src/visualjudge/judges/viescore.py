@@ -13,7 +13,7 @@ from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
-from visualjudge.judges.module_schemas import HIGHEST, VIEScoreInput, VIEScoreListOutput
+from visualjudge.judges.module_schemas import OUTPUTS, VIEScoreInput, VIEScoreListOutput
 from visualjudge.replies.reply_to_value import Cause
 
 
@@ -87,20 +87,16 @@ class VIEscorePipe(ClientPipe):
         if not self._on_scale(score):
             return None
         if not self._gives_list or not isinstance(score, list):
-            return None if self._gives_list and self._is_strict else _number(score)
+            return None if self._gives_list else _number(score)
         numbers = [_number(one) for one in score]
         if "visual_quality" in dimension:
             return None if None in numbers else min(numbers, default=None)  # type: ignore[type-var]
         at = 0 if "instruction_following" in dimension else 1
         return numbers[at] if at < len(numbers) else None
 
-    @property
-    def _is_strict(self) -> bool:
-        return self.rules != "geditbench"
-
     def _on_scale(self, score: Any) -> bool:
-        highest = HIGHEST.get(self.prompt_template.output_schema or "")
-        if highest is None or not self._is_strict:
+        highest = getattr(OUTPUTS.get(self.prompt_template.output_schema or ""), "highest", None)
+        if highest is None or self.rules == "geditbench":
             return True
         numbers = map(_number, score if isinstance(score, list) else [score])
         return all(0 <= number <= highest for number in numbers if number is not None)
@@ -109,9 +105,8 @@ class VIEscorePipe(ClientPipe):
         """Return the cause, which may also be "other scale": the score is outside the prompt's
         scale.
         """
-        found = self.object_with(text, "score")
-        off_scale = found is not None and not self._on_scale(found["score"])
-        return "other scale" if off_scale else super().cause_in(text)
+        found = self.object_with(text, "score") or {}
+        return super().cause_in(text) if self._on_scale(found.get("score")) else "other scale"
 
     @property
     def _gives_list(self) -> bool:

@@ -275,10 +275,12 @@ def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
     """Convert a prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of
     texts and images in order.
 
-    Texts are joined as in GEditBench's adapter. The schemas it names belong to its code and are not
-    checked.
+    Texts are joined as in GEditBench's adapter. The schema of its code that replies must fit
+    becomes ``replies``, which only GEditBench's rules check.
     """
-    blocks, system = content.pop("user_prompt"), content.pop("system_prompt", None)
+    blocks, system, about = (
+        content.pop(name, None) for name in ("user_prompt", "system_prompt", "metadata")
+    )
     if not isinstance(blocks, list) or not all(
         isinstance(block, dict) and block for block in blocks
     ):
@@ -303,7 +305,8 @@ def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
         raise PromptError(
             f"{path}: user_prompt: the images must be in the order source, first edit, second edit"
         )
-    return {**content, "user": user, "system": system or None}
+    schema = str(about.get("output_schema_name")) if isinstance(about, dict) else None
+    return {**content, "user": user, "system": system or None, "replies": schema}
 
 
 def _image_of(image: Any, where: str) -> tuple[int, int]:

@@ -33,15 +33,16 @@ ANSWER_KEYS = {
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 
 
-# Return an object of slightly malformed JSON, unless its last value may be cut.
-def repaired(block: str, key: str | None = None) -> Object | None:
-    if len(block) > LONGEST_REPAIR or block.rstrip()[-1:] not in "\"'”’]}":
+# Return an object of slightly malformed JSON; if its last value may be cut, only if it need not be
+# whole.
+def repaired(block: str, *, whole: bool = True) -> Object | None:
+    if len(block) > LONGEST_REPAIR or (whole and block.rstrip()[-1:] not in "\"'”’]}"):
         return None
     try:
         value = json_repair.loads(block)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and (key is None or key in value) else None
+    return value if isinstance(value, dict) else None
 
 
 # Yield the outermost objects in order, each with its start and end. One that is malformed is

@@ -121,8 +121,8 @@ def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Rea
     found = answer_in(spoken, asked, prose=prose)
     refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
     if found.value is not None and not refused_tie:
-        place, tier = (found.start, found.end), "prose" if found.prose else "marked"
-        return Reading(found.value, "ok", None, place, found.rule, tier)
+        tier: Tier = "prose" if found.prose else "marked"
+        return Reading(found.value, "ok", None, (found.start, found.end), found.rule, tier)
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
     cause = "cut" if text.strip() and not spoken.strip() else found.cause

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import mimetypes
 import shlex
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from importlib.resources import files
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -22,20 +23,22 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
+from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
 from visualjudge.studio.facets import named_pairs, shown_facet, spaced
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.probed import EXPECTED, STATES, UNITS
 from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.site import NotIndexed, Site, StillIndexing
-from visualjudge.studio.slices import Row, matrix, slices, worst_tasks
+from visualjudge.studio.site import Site, StillIndexing
+from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response, thumbnail
 from visualjudge.studio.working_sets import UNMARKED, Asked
@@ -47,8 +50,6 @@ MOST_CARDS = 120
 MOST_REPLIES = 30
 # Number of characters of an option's text and of a prompt on a card.
 EXCERPT, LONGEST_PROMPT = 220, 600
-# Facets of a question that are columns of the CSV.
-COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "answer")
 MARKS = {
     "right": "✓",
     "wrong": "✕",
@@ -68,9 +69,9 @@ _OF_PAIR = "other.pair = here.pair"
 _OF_PROBE = (
     "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT other.changed)"
 )
-_STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
+@cache
 def templates() -> Environment:
     """Return the template environment, with autoescaping."""
     env = Environment(
@@ -86,6 +87,7 @@ def templates() -> Environment:
         "filepath": lambda text: quote(str(text), safe="/"),
         "count": "{:,}".format,
         "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}",
+        "money": money,
         "moment": lambda text: str(text)[:16].replace("T", " "),
         "shell": lambda path: shlex.quote(str(path)),
         "query": urlencode,
@@ -98,7 +100,7 @@ def templates() -> Environment:
 
 def create_app(site: Site) -> Any:
     """Create the application for ``site``."""
-    return application(Pages(site, renderer()).routes())
+    return application(Pages(site).routes())
 
 
 def application(routes: Sequence[Route], names: frozenset[str] = LOOPBACK) -> Any:
@@ -115,49 +117,34 @@ def application(routes: Sequence[Route], names: frozenset[str] = LOOPBACK) -> An
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
+    mimetypes.add_type("text/javascript", ".js")  # as Windows may not say
+    app.mount("/static", StaticFiles(packages=[("visualjudge.studio", "static")]))
     app.add_middleware(Guard, names=names)
     return app
 
 
-def renderer() -> Callable[..., Response]:
-    """Return a function that renders a template with values."""
-    env = templates()
-
-    def page(template: str, **values: Any) -> Response:
-        return HTMLResponse(env.get_template(template).render(values))
-
-    return page
-
-
-def static(request: Request) -> Response:
-    """Serve the scripts and styles of the studio."""
-    file = files("visualjudge.studio") / "static" / request.path_params["name"]
-    kind = _STATIC.get("." + file.name.rpartition(".")[2])
-    if kind is None or "/" in file.name or not file.is_file():
-        raise missing("file")
-    return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+def page(template: str, **values: Any) -> Response:
+    """Render a template with values."""
+    return HTMLResponse(templates().get_template(template).render(values))
 
 
 class Pages:
     """The routes, one method each."""
 
-    def __init__(self, site: Site, page: Callable[..., Response]) -> None:
+    def __init__(self, site: Site) -> None:
         self.site = site
-        self._page = page
 
     def routes(self) -> list[Route]:
         """Return address, handler and method; POST changes notes."""
         read: dict[str, Callable[[Request], Any]] = {
             "/": self.home,
             "/progress": self.progress,
-            "/static/{name}": static,
             "/d/{slug}": self.grid,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
             "/d/{slug}/judges": self.judges,
             "/d/{slug}/slices": self.slices,
-            "/d/{slug}/selection.csv": self.table,
             "/d/{slug}/selection.txt": self.identities,
             "/r/{slug}": self.run,
             "/r/{slug}/state": self.state,
@@ -176,30 +163,15 @@ class Pages:
     def home(self, request: Request) -> Response:
         """Show the datasets and runs."""
         places = self.site.places
-        return self._page(
+        opened = {place.slug: self.site.opened(place.slug) for place in places.datasets}
+        return page(
             "home.html.j2",
             datasets=places.datasets,
-            sizes={place.slug: self._size(place) for place in places.datasets},
+            opened=opened,
             states=[self.site.state(run) for run in places.runs],
-            worst={place.slug: self._worst(place) for place in places.datasets},
+            worst={slug: worst_tasks(shelf) for slug, shelf in opened.items() if shelf},
             runs={place.slug: places.runs_of(place.slug) for place in places.datasets},
         )
-
-    def _worst(self, place: DatasetPlace) -> Sequence[Row]:
-        try:
-            return worst_tasks(self.site.shelf(place.slug, refresh=False))
-        except (StillIndexing, NotIndexed):
-            return ()
-
-    def _size(self, place: DatasetPlace) -> int:
-        """Return the number of questions, or while they are being read the number that the dataset
-        states.
-        """
-        try:
-            return self.site.shelf(place.slug).study.count
-        except (StillIndexing, NotIndexed):
-            stated = (place.meta.get("counts") or {}).get("questions")
-            return stated if isinstance(stated, int) else 0
 
     def progress(self, request: Request) -> Response:
         """Return a description of what is still to be indexed; empty if there is nothing."""
@@ -214,11 +186,11 @@ class Pages:
             latest = list(verdicts.latest(MOST_REPLIES))
             asked = {q.id: q for _, q in study.questions(verdict.id for verdict in latest)}
             shown = [views.reply_of(place, v, asked[v.id]) for v in latest if v.id in asked]
-        return self._page("run.html.j2", r=self.site.state(place), replies=shown)
+        return page("run.html.j2", r=self.site.state(place), replies=shown)
 
     def state(self, request: Request) -> Response:
         """Return the part of a page that shows the state of a run, to replace it."""
-        return self._page("state.html.j2", r=self.site.state(self._run(request)))
+        return page("state.html.j2", r=self.site.state(self._run(request)))
 
     def answer(self, request: Request) -> Response:
         """Return the card's answer about a run, the probes that it fails, and the page of these."""
@@ -239,7 +211,7 @@ class Pages:
         """Show the grid; its content is loaded from ``facets`` and ``cards``."""
         place, _ = self._shelf(request)
         runs = self.site.places.runs_of(place.slug)
-        return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
+        return page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
     def facets(self, request: Request) -> Response:
         """Return the number of selected questions, and each facet's values with counts under the
@@ -253,7 +225,6 @@ class Pages:
                 "total": len(shelf.select(state)),
                 "of": shelf.study.count,
                 "facets": shown,
-                "behind": shelf.behind(),
             }
         )
 
@@ -291,35 +262,6 @@ class Pages:
         text = "".join(f"{name}\n" for name in names)
         return _file(text, "text/plain; charset=utf-8", "questions.txt")
 
-    def table(self, request: Request) -> Response:
-        """Return the selection as CSV: one row per question, with its notes and each run's
-        verdict.
-        """
-        _, shelf = self._shelf(request)
-        rows, facets = shelf.select(_state(request)), shelf.facets()
-        facets = [f for f in facets if f.name in COLUMNS or f.name.startswith("outcome.")]
-        columns = ", ".join(["q.row", "q.difference", *(facet.column for facet in facets)])
-        codes = {row: some for row, *some in shelf.rows(_state(request), columns)}
-        marks, held = shelf.working.marks(), []
-        for row, name in zip(rows, shelf.study.identities(rows), strict=True):
-            margin, *own = codes[row]
-            mark = marks.get(name, UNMARKED)
-            held.append(
-                {
-                    "id": name,
-                    **{
-                        f"{facet.group}: outcome" if facet.group else facet.name: value[0]
-                        for facet, code in zip(facets, own, strict=True)
-                        for value in [facet.values[code]]
-                    },
-                    "margin": None if margin is None else round(margin, 4),
-                    "star": mark.star,
-                    "tags": " | ".join(mark.tags),
-                    "note": mark.note,
-                }
-            )
-        return csv_file(held, "selection.csv")
-
     # ---------------------------------------------------------------- comparisons
 
     def judges(self, request: Request) -> Response:
@@ -333,7 +275,7 @@ class Pages:
         kind = next((v for name, v in back if name == "type"), kinds[0])
         pairs = [*(pair for pair in back if pair[0] != "type"), ("type", kind)]
         a, b = chosen
-        return self._page(
+        return page(
             "judges.html.j2",
             dataset=place,
             runs=runs,
@@ -363,7 +305,7 @@ class Pages:
         pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
         order, both = params.get("order_by", ""), (across, judge) if across and judge else None
         probed = facet.name == "probe" and across is None and shelf.study.has_probes
-        return self._page(
+        return page(
             "slices.html.j2",
             dataset=place,
             by=facet.name,
@@ -396,17 +338,21 @@ class Pages:
         unchanged = (one.question for one in family if one.unchanged and not one.here)
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
-        return self._page(
+        return page(
             "question.html.j2",
             dataset=place,
             q=question,
             query=urlencode(pairs),
-            grid=urlencode([*pairs, ("at", str(step.place or 0))]),
+            grid=urlencode([*pairs, ("at", str(step["place"] or 0))]),
             step=step,
-            layers=[asdict(layer) for layer in views.layers(question, next(unchanged, None))],
+            layers=views.layers(question, next(unchanged, None)),
             options=views.options(question),
             prompts=views.prompts(question),
-            replies=list(views.replies(shelf.runs, question, row)),
+            replies=[
+                views.reply_of(run, verdict, question)
+                for run, verdicts in shelf.runs
+                for verdict in verdicts.of_question(row)
+            ],
             family=family,
             same=views.related(shelf, row, _OF_PAIR),
             expected=EXPECTED[question.probe.design] if question.probe else "",
@@ -432,13 +378,13 @@ class Pages:
     # ---------------------------------------------------------------- helpers
 
     def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
-        place = self.site.dataset(request.path_params["slug"])
+        place = self.site.datasets.get(request.path_params["slug"])
         if place is None:
             raise missing("dataset")
         return place, self.site.shelf(place.slug, refresh=refresh)
 
     def _run(self, request: Request) -> RunPlace:
-        place = self.site.run(request.path_params["slug"])
+        place = self.site.runs.get(request.path_params["slug"])
         if place is None:
             raise missing("run")
         return place
@@ -552,7 +498,7 @@ def _indexing(request: Request, error: Any) -> Response:
     """Return a page that reloads once the questions are read; other requests are asked to retry."""
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse("the questions are being read", 503, {"retry-after": "2"})
-    return renderer()("indexing.html.j2")
+    return page("indexing.html.j2")
 
 
 def _unreadable(_request: Request, error: Exception) -> Response:

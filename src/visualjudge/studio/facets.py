@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from visualjudge.studio.study import FACETS, MARGIN_NAMES, MIXED, Study
+from visualjudge.studio.study import FACETS, MARGIN_NAMES, Study
 from visualjudge.studio.verdicts import CONSISTENCY, NO_WRONG, OUTCOMES, STATUSES, RunVerdicts
 from visualjudge.studio.working_sets import Marked
 from visualjudge.vision.encodings import encoding_title
@@ -83,12 +83,6 @@ def encoding_label(value: str) -> str:
     return encoding_title(task, stem)
 
 
-def form_label(value: str) -> str:
-    """Return the human name of ``task/kind``."""
-    task, _, kind = value.partition("/")
-    return f"{spaced(task)}: {_KINDS.get(kind, kind)}"
-
-
 def spaced(value: str) -> str:
     """Return a name without underscores."""
     return value.replace("_", " ")
@@ -97,9 +91,10 @@ def spaced(value: str) -> str:
 _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
-    "form": form_label,
+    "form": _KINDS.__getitem__,
     "status": spaced,
     "probe": spaced,
+    "error_type": spaced,
 }
 
 
@@ -145,45 +140,6 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
         Facet(f"{kind}.{slug}", title, f"ifnull({at}.{column}, {none})", values, name)
         for kind, title, column, none, values in rows
     ]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Pack:
-    """An SQL expression that holds the codes of several facets, so that one column counts them."""
-
-    column: str
-    facets: tuple[Facet, ...]
-    codes: Callable[[int], Sequence[int]]
-
-    def counts(self, packed: Counter[int]) -> dict[str, Counter[str]]:
-        """Return for each facet the number of questions with each value."""
-        found: list[Counter[int]] = [Counter() for _ in self.facets]
-        for code, count in packed.items():
-            for one, own in zip(found, self.codes(code), strict=True):
-                one[own] += count
-        return {
-            facet.name: facet.by_value(one) for facet, one in zip(self.facets, found, strict=True)
-        }
-
-
-def packs(study: Study, facets: Sequence[Facet]) -> list[Pack]:
-    """Return columns that hold the codes of all facets."""
-    by_name = {facet.name: facet for facet in facets}
-    mixed = tuple(by_name[name] for name in MIXED)
-    found = [Pack("q.of_mix", mixed, study.mixes.__getitem__)]
-    of_runs: dict[str, list[Facet]] = {}
-    for facet in facets:
-        if facet.group:
-            of_runs.setdefault(facet.name.partition(".")[2], []).append(facet)
-        elif facet.name not in MIXED:
-            found.append(Pack(facet.column, (facet,), lambda code: (code,)))
-    for some in of_runs.values():
-        columns = [facet.column for facet in some]
-        shifted = " | ".join(f"({column} << {8 * k})" for k, column in enumerate(columns))
-        found.append(
-            Pack(shifted, tuple(some), lambda code: [code >> 8 * k & 255 for k in range(4)])
-        )
-    return found
 
 
 def shown_facet(

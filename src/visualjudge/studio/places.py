@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,6 @@ class RunPlace:
     name: str
     root: Path
     dataset: str | None
-
-    @property
-    def journal(self) -> Path:
-        """Return the file with its verdicts."""
-        return RunFolder(self.root).journal_path
 
     def info(self) -> Mapping[str, Any]:
         """Return the current ``run.json``; empty if it cannot be read."""
@@ -118,9 +114,13 @@ def find_places(folders: Sequence[str | Path]) -> Places:
         named = None if _asked(info, datasets) else _named_by(info)
         if named is not None:
             datasets[named.root] = named
-    names = distinct_names(runs)
+    names, times = distinct_names(runs), Counter(place.name for place in datasets.values())
+    places = tuple(
+        replace(place, name="/".join(place.root.parts[-2 if times[place.name] > 1 else -1 :]))
+        for place in datasets.values()
+    )
     found = [RunPlace(slug_of(r), names[r], r, _asked(info, datasets)) for r, info in runs.items()]
-    return Places(tuple(datasets.values()), tuple(found))
+    return Places(places, tuple(found))
 
 
 def _walk(root: Path) -> Iterator[Path]:

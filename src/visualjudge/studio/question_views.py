@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.errors import DataError
@@ -15,7 +16,7 @@ from visualjudge.studio.facets import spaced
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.study import shown_as
-from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, RunVerdicts
+from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES
 from visualjudge.vision.encodings import encoding_title
 
 # Maximum number of layers for images that belong to no option; the prompt shows all images.
@@ -169,44 +170,34 @@ def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
     return others
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """An image to show on the stage; ``name`` is the file in the dataset."""
-
-    key: str
-    title: str
-    name: str
-
-
-def layers(question: Question, unchanged: Question | None = None) -> list[Layer]:
-    """Return the images, originals first; last come those from before a probe's change."""
+def layers(question: Question, unchanged: Question | None = None) -> list[dict[str, str]]:
+    """Return the images of the stage with key, title and file name, originals first; last come
+    those from before a probe's change.
+    """
     originals = original_images(question)[:MOST_LAYERS]
     named = [*("Original", "Control"), *(f"Image {i + 1}" for i in range(2, MOST_LAYERS))]
-    found = [Layer(f"o{i}", named[i], image) for i, image in enumerate(originals)]
+    found = [_layer(f"o{i}", named[i], image) for i, image in enumerate(originals)]
     for letter, image in zip(LETTERS, option_images(question), strict=False):
         if image is not None:
             title = "Prediction" if question.question_type == "scoring" else f"Option {letter}"
-            found.append(Layer(letter, title, image))
-    known = {layer.name for layer in found}
+            found.append(_layer(letter, title, image))
+    known = {layer["name"] for layer in found}
     before = layers(unchanged) if unchanged is not None else []
     return found + [
-        Layer(f"u{layer.key}", f"{layer.title}, unchanged", layer.name)
+        _layer(f"u{layer['key']}", f"{layer['title']}, unchanged", layer["name"])
         for layer in before
-        if layer.name not in known
+        if layer["name"] not in known
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of the prompt: text, or an image with its number."""
-
-    text: str
-    image: str | None = None
-    number: int = 0
+def _layer(key: str, title: str, name: str) -> dict[str, str]:
+    return {"key": key, "title": title, "name": name}
 
 
-def prompts(question: Question) -> dict[str, list[Part]]:
-    """Return the prompt as the judge receives it, for each possible order."""
+def prompts(question: Question) -> dict[str, list[tuple[str, str | None]]]:
+    """Return the prompt as the judge receives it, for each possible order: texts, and images by
+    file name.
+    """
     found = {"AB": _parts(question.prompt, question.images)}
     if question.question_type == "pairwise" and _option_spans(question):
         try:
@@ -217,36 +208,24 @@ def prompts(question: Question) -> dict[str, list[Part]]:
     return found
 
 
-def _parts(prompt: str, images: tuple[str, ...]) -> list[Part]:
+def _parts(prompt: str, images: tuple[str, ...]) -> list[tuple[str, str | None]]:
     try:
         runs = interleaved(prompt, images)
     except DataError:
         runs = [(prompt, False), *((name, True) for name in images)]
-    number, parts = 0, []
-    for text, is_image in runs:
-        number += is_image
-        parts.append(Part("", text, number) if is_image else Part(text.strip("\n")))
-    return parts
+    return [("", text) if is_image else (text.strip("\n"), None) for text, is_image in runs]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A question's position in the selection, and its neighbours."""
-
-    place: int | None
-    total: int
-    before: str | None = None
-    after: str | None = None
-
-
-def step(shelf: Shelf, rows: Sequence[int], row: int) -> Step:
-    """Return the neighbours of a question within the selection."""
-    if row not in rows:
-        return Step(None, len(rows))
-    place = rows.index(row)
-    near = shelf.study.identities(rows[max(place - 1, 0) : place + 2])
-    after = near[-1] if place + 1 < len(rows) else None
-    return Step(place, len(rows), near[0] if place else None, after)
+def step(shelf: Shelf, rows: Sequence[int], row: int) -> dict[str, Any]:
+    """Return a question's position in the selection (None if it is not in it), their number, and
+    the ids of the questions before and after it.
+    """
+    place = rows.index(row) if row in rows else None
+    around = () if place is None else (place - 1, place + 1)
+    known = [k for k in around if 0 <= k < len(rows)]
+    near = dict(zip(known, shelf.study.identities([rows[k] for k in known]), strict=True))
+    before, after = (near.get(k) for k in around or (-1, -1))
+    return {"place": place, "total": len(rows), "before": before, "after": after}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +250,6 @@ class Reply:
     rule: str | None
     differs: bool
     tokens: str
-
-
-def replies(
-    runs: Sequence[tuple[RunPlace, RunVerdicts]], question: Question, row: int
-) -> Iterator[Reply]:
-    """Return every verdict of every run on the question."""
-    for place, run in runs:
-        for verdict in run.of_question(row):
-            yield reply_of(place, verdict, question)
 
 
 def reply_of(place: RunPlace, verdict: Verdict, question: Question) -> Reply:

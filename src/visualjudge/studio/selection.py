@@ -8,7 +8,6 @@ from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import orjson
@@ -20,7 +19,6 @@ from visualjudge.studio.facets import (
     Facet,
     Pair,
     mark_facets,
-    packs,
     question_facets,
     run_facets,
 )
@@ -75,17 +73,12 @@ class State:
         )
 
 
-def working_folder(dataset: Path) -> Path:
-    """Return the folder for notes on a dataset: next to it, since a build replaces its contents."""
-    return dataset.with_name(f"{dataset.name}.studio")
-
-
 class Shelf:
     """One dataset with its runs and notes, and its cached selections."""
 
     def __init__(self, study: Study, runs: Sequence[tuple[RunPlace, RunVerdicts]]) -> None:
         self.study = study
-        self.working = WorkingSets(working_folder(study.root))
+        self.working = WorkingSets(study.root)
         self.runs = tuple(runs)
         self._own = question_facets(study)
         self._noted: tuple[int, list[Facet]] | None = None
@@ -95,13 +88,7 @@ class Shelf:
     def refresh(self) -> None:
         """Read new verdicts of running judges, except of a run that another thread is reading."""
         for _, run in self.runs:
-            if run.behind is None:
-                run.refresh(wait=False)
-
-    def behind(self) -> dict[str, float]:
-        """Return by name the indexed share of each run that is far behind."""
-        shares = {place.name: run.behind for place, run in self.runs}
-        return {name: share for name, share in shares.items() if share is not None}
+            run.refresh(wait=False)
 
     @property
     def generation(self) -> tuple[int, ...]:
@@ -179,11 +166,12 @@ class Shelf:
 
     def _counted(self, state: State) -> dict[str, Counter[str]]:
         facets = self.facets()
-        columns = packs(self.study, facets)
-        rows = self.rows(state, ", ".join(pack.column for pack in columns))
-        counts: dict[str, Counter[str]] = {facet.name: Counter() for facet in facets}
-        for pack, codes in zip(columns, zip(*rows, strict=True), strict=False):
-            counts |= pack.counts(Counter(codes))
+        rows = self.rows(state, ", ".join(facet.column for facet in facets))
+        columns = zip(*rows, strict=True) if rows else [()] * len(facets)
+        counts = {
+            facet.name: facet.by_value(Counter(codes))
+            for facet, codes in zip(facets, columns, strict=True)
+        }
         for facet in facets:
             if facet.name in dict(state.chosen):
                 count = f"{facet.column}, count(*)"

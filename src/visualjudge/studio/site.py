@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
+from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.workers import Workers
-from visualjudge.runs.budget import Spending, money, spent_before
+from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.probed import Judged, judged
 from visualjudge.studio.selection import Shelf, State
@@ -44,8 +44,6 @@ class RunState:
     done: int
     asked: int | None
     totals: Totals | None
-    tokens: int
-    cost: str | None
 
 
 class StillIndexing(Exception):
@@ -62,8 +60,8 @@ class Site:
     def __init__(self, places: Places, home: Path | None = None) -> None:
         self.places = places
         self.home = home or cache_home()
-        self._datasets = {place.slug: place for place in places.datasets}
-        self._runs = {place.slug: place for place in places.runs}
+        self.datasets = {place.slug: place for place in places.datasets}
+        self.runs = {place.slug: place for place in places.runs}
         self._shelves: dict[str, Shelf] = {}
         self._judged: dict[str, tuple[int, Judged]] = {}
         self._opening = threading.Lock()
@@ -71,14 +69,6 @@ class Site:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._indexing: dict[str, NotIndexed | None] = {}
-
-    def dataset(self, slug: str) -> DatasetPlace | None:
-        """Return the dataset with this slug."""
-        return self._datasets.get(slug)
-
-    def run(self, slug: str) -> RunPlace | None:
-        """Return the run with this slug."""
-        return self._runs.get(slug)
 
     def shelf(self, slug: str, *, refresh: bool = True) -> Shelf:
         """Return the open dataset, with the current verdicts of its runs.
@@ -98,9 +88,16 @@ class Site:
         if slug in self._indexing:
             raise self._indexing[slug] or StillIndexing(slug)
         with self._opening:
-            return self._shelves.get(slug) or self._opened(self._datasets[slug])
+            return self._shelves.get(slug) or self._open(self.datasets[slug])
 
-    def _opened(self, place: DatasetPlace) -> Shelf:
+    def opened(self, slug: str) -> Shelf | None:
+        """Return the dataset like :meth:`shelf`, or None if it is not open (yet)."""
+        try:
+            return self.shelf(slug)
+        except (StillIndexing, NotIndexed):
+            return None
+
+    def _open(self, place: DatasetPlace) -> Shelf:
         """Return the shelf of a dataset, with all verdicts of its runs."""
         study = open_study(place.root, self.home, place.slug)
         runs = self.places.runs_of(place.slug)
@@ -109,7 +106,6 @@ class Site:
             self._shelves[place.slug] = shelf
         for _, run in shelf.runs:
             run.refresh(self._stopped)
-        study.index_prompts()
         shelf.counts(State())  # so that the first grid need not wait
         self._shelves[place.slug] = shelf
         return shelf
@@ -118,7 +114,7 @@ class Site:
         """Open every dataset in a thread, which is returned, while pages are served; wait briefly
         for small ones.
         """
-        self._indexing = dict.fromkeys(self._datasets)
+        self._indexing = dict.fromkeys(self.datasets)
         self._thread = threading.Thread(target=self._open_each, name="studio-opening", daemon=True)
         self._thread.start()
         self._thread.join(SHOWN_AFTER_S)
@@ -128,32 +124,29 @@ class Site:
         for place in self.places.datasets:
             try:
                 with self._opening:
-                    self._opened(place)
+                    self._open(place)
                 del self._indexing[place.slug]
             except VisualJudgeError as error:
-                if not self._stopped.is_set():
-                    logging.getLogger("visualjudge").error("visualjudge: %s", error)
+                logging.getLogger("visualjudge").error("visualjudge: %s", error)
                 self._indexing[place.slug] = NotIndexed(str(error))
                 self._shelves.pop(place.slug, None)
 
     def stop(self) -> None:
         """End the thread of :meth:`open_all`, so that no partial file is left."""
         self._stopped.set()
-        forget_scratch(self.home)
         if self._thread is not None:
             self._thread.join(STOPPED_WITHIN_S)
+        forget_scratch(self.home)
 
     def indexing(self) -> list[str]:
         """Say which datasets are not fully indexed, and what does not work yet."""
         told = []
         for slug, error in list(self._indexing.items()):
-            name, shelf = self._datasets[slug].name, self._shelves.get(slug)
+            name, shelf = self.datasets[slug].name, self._shelves.get(slug)
             if shelf is not None:
-                behind = shelf.behind() or {"prompts": 0.0}
-                parts = ", ".join(f"{what} {share:.0%}" for what, share in behind.items())
                 told.append(
-                    f"{name}: indexing ({parts}). Until then, search and the filters of judges "
-                    "cover only what is indexed so far"
+                    f"{name}: reading the replies. Until then, search and the filters of judges "
+                    "cover only what has been read"
                 )
             elif error is None:
                 told.append(f"{name}: reading the questions. The grid opens when this is done")
@@ -161,13 +154,9 @@ class Site:
 
     def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:
         """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
-        if run.dataset is None:
-            return None
-        try:
-            runs = self.shelf(run.dataset).runs
-        except (StillIndexing, NotIndexed):
-            return None
-        return next(verdicts for place, verdicts in runs if place.slug == run.slug)
+        shelf = self.opened(run.dataset) if run.dataset else None
+        runs = shelf.runs if shelf else ()
+        return next((verdicts for place, verdicts in runs if place.slug == run.slug), None)
 
     def judged(self, run: RunPlace) -> Judged:
         """Return what the report says about a run, computed again once there are new verdicts."""
@@ -191,15 +180,9 @@ class Site:
         totals = verdicts.totals() if verdicts else None
         done = totals.verdicts if totals else sum((info.get("statuses") or {}).values())
         asked: int | None = info.get("asked")
-        paid = Spending(*(totals.tokens if totals else (0, 0)))
-        try:
-            spent = spent_before(paid, info)
-        except UsageError:  # prices that cannot be
-            spent = spent_before(paid, {**info, "prices": None})
         state = _state(run, info, complete=asked is not None and done >= asked)
-        cost = money(spent.cost) if spent.tokens and spent.cost is not None else None
         known = state if run.dataset else "no dataset"
-        return RunState(run, info, known, done, asked, totals, spent.tokens, cost)
+        return RunState(run, info, known, done, asked, totals)
 
 
 def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
@@ -208,5 +191,6 @@ def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
     """
     if info.get("finished") or complete:
         return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
-    file = run.journal if run.journal.is_file() else run.root
+    journal = RunFolder(run.root).journal_path
+    file = journal if journal.is_file() else run.root
     return "running" if time.time() - file.stat().st_mtime < STALE_AFTER_S else "stopped"

@@ -15,7 +15,7 @@ from visualjudge.studio.study import MARGIN_NAMES
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
 
 MOST_ROWS, MOST_COLUMNS = 60, 12
-# Number of tasks on the home page.
+# Number of tasks of a dataset on the home page.
 WORST = 5
 # Facets for which questions changed by a probe are counted too.
 OF_PROBES = ("probe", "group")
@@ -46,13 +46,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of the facet; ``part`` is its number of questions relative to the largest
-    value.
-    """
+    """One value of the facet, with its number of questions."""
 
     label: str
     questions: int
-    part: float
     pairs: tuple[Pair, ...]
     cells: tuple[Cell, ...]
 
@@ -64,7 +61,8 @@ class Slices:
     Attributes
     ----------
     more
-        Number of rows left out, those with the fewest questions.
+        Number of values left out: those with the fewest questions and, of two facets, those about
+        which the judge was asked nothing.
     """
 
     title: str
@@ -104,16 +102,20 @@ def slices(
         for place, number in enumerate(numbers):
             sums.setdefault((value, other, place // 3), Counter())[image, place % 3] += number
     measured = _measured(sums)
-    columns = [(other, k) for other in _ranked(second, others) for k in range(len(runs))]
+    ranked, columns = _ranked(facet, questions), [("", k) for k in range(len(runs))]
+    if second:  # two facets of which one names the other, as task and encoding, have few pairs
+        asked = {key[:2] for key, found in measured.items() if found[1]}
+        known = {other for _, other in asked}
+        columns = [(name, 0) for name in _ranked(second, others) if name in known][:MOST_COLUMNS]
+        ranked = [name for name in ranked if any((name, other) in asked for other, _ in columns)]
     rows = []
-    for value in _ranked(facet, questions):
+    for value in ranked:
         own = _with(query, facet, value)
         cells = [
             _cell(measured.get((value, other, k)), _with(own, second, other), runs[k][0])
-            for other, k in columns[: MOST_COLUMNS if second else None]
+            for other, k in columns
         ]
-        part = questions[value] / max(questions.values())
-        rows.append(Row(_label(facet, value), questions[value], part, own, tuple(cells)))
+        rows.append(Row(_label(facet, value), questions[value], own, tuple(cells)))
     slugs = [place.slug for place, _ in runs]
     if order in slugs and second is None:
         k = slugs.index(order)
@@ -121,25 +123,25 @@ def slices(
     names = [_label(second, other) if second else runs[k][0].name for other, k in columns]
     return Slices(
         facet.title,
-        tuple(names[:MOST_COLUMNS] if second else names),
+        tuple(names),
         tuple(rows),
-        len(questions) - len(rows),
+        len(questions) - len(rows) + (len(others) - len(columns) if second else 0),
     )
 
 
-def worst_tasks(shelf: Shelf) -> tuple[Row, ...]:
-    """Return the tasks whose pairs are answered worst by any judge, for the home page; empty if no
-    pair was judged.
+def worst_tasks(shelf: Shelf) -> list[tuple[Row, str, Cell]]:
+    """Return the tasks whose pairs are answered worst, each with the name and result of its worst
+    judge, for the home page; empty if no pair was judged.
     """
-    if not shelf.runs or "pairwise" not in shelf.study.types():
-        return ()
     table = shelf.remembered("worst", lambda: slices(shelf, shelf.facets()[0], "pairwise"))
-    lowest = {
-        row: min(cell.share for cell in row.cells if cell.share is not None)
-        for row in table.rows
-        if any(cell.share is not None for cell in row.cells)
-    }
-    return tuple(sorted(lowest, key=lambda row: lowest[row])[:WORST])
+    lowest = []
+    for row in table.rows:
+        named = zip(table.columns, row.cells, strict=True)
+        judged = [(cell.share, name, cell) for name, cell in named if cell.share is not None]
+        if judged:
+            lowest.append((row, *min(judged, key=lambda one: one[0])))
+    lowest.sort(key=lambda one: one[1])
+    return [(row, name, cell) for row, _, name, cell in lowest[:WORST]]
 
 
 def _query(

@@ -31,7 +31,7 @@ from visualjudge.dataset.json_form import question_from_wire, question_to_wire
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.1"
+FORMAT = "1.1.1"
 NONE = "(none)"
 # Size in bytes above which questions are read by another process, while pages are served.
 LARGE = 32 * 2**20
@@ -53,9 +53,6 @@ FACETS = (
     "margin",
     "answer",
 )
-# Those with few values: ``of_mix`` has the code of all their codes, so that one column counts
-# them.
-MIXED = tuple(name for name in FACETS if name not in ("class", "image", "group"))
 # Number of bytes of a text that are searched.
 LONGEST = 20_000
 AMONG = "IN (SELECT value FROM json_each(?))"
@@ -66,18 +63,16 @@ _TOKENS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE vocabulary (facet TEXT, code INTEGER, json TEXT, PRIMARY KEY (facet, code));
-CREATE TABLE mix (code INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE record (row INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, prompt INTEGER, difference REAL,
     options INTEGER, changed INTEGER, open_ended INTEGER, pair INTEGER,
-    of_mix INTEGER, {", ".join(f"of_{name} INTEGER" for name in FACETS)});
+    {", ".join(f"of_{name} INTEGER" for name in FACETS)});
 CREATE INDEX of_group ON question (of_group);
 CREATE INDEX of_pair ON question (pair);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE prompt (number INTEGER PRIMARY KEY, words TEXT);
 CREATE VIRTUAL TABLE prompts USING fts5(words, {_TOKENS});
 CREATE TABLE run (number INTEGER PRIMARY KEY, slug TEXT UNIQUE, stamp TEXT, size INTEGER,
-    last INTEGER, tokens_in INTEGER, tokens_out INTEGER);
+    last INTEGER);
 CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turned INTEGER,
     repeat INTEGER, start INTEGER, checks INTEGER, status INTEGER, cause TEXT, value TEXT,
     usable INTEGER, right INTEGER, wrong REAL, UNIQUE (run, row, turned, repeat));
@@ -128,9 +123,6 @@ class Study:
         self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
         for name, text in self.all("SELECT facet, json FROM vocabulary ORDER BY facet, code"):
             self.values[name].append(tuple(orjson.loads(text)))
-        self.mixes: list[tuple[int, ...]] = [
-            tuple(orjson.loads(text)) for (text,) in self.all("SELECT json FROM mix ORDER BY code")
-        ]
         self.has_probes = bool(self.all("SELECT 1 FROM question WHERE changed LIMIT 1"))
 
     def all(self, statement: str, *values: Any) -> Rows:
@@ -186,14 +178,6 @@ class Study:
         """Return whether a question shows the image with this name."""
         return bool(self.all("SELECT 1 FROM image WHERE name = ?", name))
 
-    def index_prompts(self) -> None:
-        """Add the prompts to the full-text index, if that is not done yet."""
-        with storing(self.path), self.writing() as db:
-            if db.execute(
-                "UPDATE meta SET value = 1 WHERE name = 'prompts' AND NOT value"
-            ).rowcount:
-                db.execute("INSERT INTO prompts (rowid, words) SELECT number, words FROM prompt")
-
 
 def among(values: Iterable[Any]) -> str:
     """Return values as JSON, for a condition that ends with ``AMONG``."""
@@ -246,7 +230,7 @@ def scratch_of(path: Path) -> Path:
 
 
 def forget_scratch(home: Path) -> None:
-    """Remove what this process builds, which ends its building."""
+    """Remove what this process has not finished building."""
     for scratch in home.glob(f"*.{os.getpid()}.*.part"):
         scratch.unlink(missing_ok=True)
 
@@ -258,7 +242,7 @@ def _build(place: tuple[Path, Path, Path]) -> None:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        _fill(connection, root, scratch)
+        _fill(connection, root)
         connection.execute("COMMIT")
         connection.close()
         with suppress(FileExistsError):  # another studio was first
@@ -268,28 +252,26 @@ def _build(place: tuple[Path, Path, Path]) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
+def _fill(db: sqlite3.Connection, root: Path) -> None:
     dataset = load_dataset(root)
     codes: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in FACETS}
-    mixes: dict[tuple[int, ...], int] = {}
     prompts: dict[int, int] = {}
     pairs: dict[int, int] = {}
     left, first = iter(dataset.questions), 0
     while batch := list(islice(left, _BATCH)):
-        if not scratch.is_file():
-            raise RunError(f"{scratch}: was removed: the studio has stopped")
         rows, texts, records = [], [], []
         for row, question in enumerate(batch, first):
             words = words_of(question.prompt)
-            number = prompts.setdefault(hash(words), len(prompts))
-            texts.append((number, words))
+            new = len(prompts)
+            number = prompts.setdefault(hash(words), new)
+            if number == new:
+                texts.append((number, words))
             own = _codes(codes, question)
-            mix = mixes.setdefault(tuple(own[name] for name in MIXED), len(mixes))
             probe, options = question.probe, len(question.final_scores)
             changed = probe is not None and probe.design != "control"
             facts = (difference_of(question), options, changed, not has_answer(question))
             pair = pairs.setdefault(_same_case(question), len(pairs))
-            rows.append((row, question.id, number, *facts, pair, mix, *own.values()))
+            rows.append((row, question.id, number, *facts, pair, *own.values()))
             records.append((row, orjson.dumps(question_to_wire(question)).decode()))
         first += len(batch)
         marks = ", ".join("?" * len(rows[0]))
@@ -298,7 +280,7 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
         except sqlite3.IntegrityError:
             raise DataError(f"{root}: questions: id: must be unique") from None
         db.executemany("INSERT INTO record VALUES (?, ?)", records)
-        db.executemany("INSERT OR IGNORE INTO prompt VALUES (?, ?)", texts)
+        db.executemany("INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts)
         images = {(name,) for question in batch for name in question.images}
         db.executemany("INSERT OR IGNORE INTO image VALUES (?)", images)
     for name, known in codes.items():
@@ -306,9 +288,7 @@ def _fill(db: sqlite3.Connection, root: Path, scratch: Path) -> None:
             "INSERT INTO vocabulary VALUES (?, ?, ?)",
             ((name, code, orjson.dumps(values).decode()) for values, code in known.items()),
         )
-    mixed = ((code, orjson.dumps(some).decode()) for some, code in mixes.items())
-    db.executemany("INSERT INTO mix VALUES (?, ?)", mixed)
-    db.execute("INSERT INTO meta VALUES ('checksum', ?), ('prompts', 0)", (dataset.digest,))
+    db.execute("INSERT INTO meta VALUES ('checksum', ?)", (dataset.digest,))
 
 
 def _same_case(question: Question) -> int:
@@ -332,7 +312,7 @@ def _values(question: Question) -> dict[str, tuple[str, ...]]:
     probe = question.probe
     return {
         "task": (question.task,),
-        "form": (f"{question.task}/{shown_as(question) or 'text'}",),
+        "form": (shown_as(question) or "text",),
         "encoding": (f"{question.task}/{question.encoding}",),
         "type": (question.question_type,),
         "subset": _distinct(question.subset),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,11 +26,8 @@ TYPES = {
 # Number of thumbnails in memory, at 20 to 150 KB each.
 KEPT = 200
 _QUALITY = 82
-# Makes thumbnails in request order, so that none waits long.
+# Makes thumbnails in request order, so that none waits long; two at a time limit memory.
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
-# Images with at least this many pixels are decoded one at a time, to limit memory use.
-_LARGE = 4 * 10**6
-_LARGE_ONE = threading.Lock()
 
 
 def confined(root: Path, name: str) -> Place | None:
@@ -73,8 +68,7 @@ def _made(image: Place, width: int, _changed: int, _size: int) -> bytes:
     content = io.BytesIO()
     with opened(image) as file:
         file.draft("RGB", (2 * width, 2 * width))  # a large JPEG is decoded at a half to an eighth
-        with _LARGE_ONE if file.width * file.height > _LARGE else nullcontext():
-            small = Image.fromarray(rgb_of(file))
-            small.thumbnail((width, small.height), Image.Resampling.BOX)
+        small = Image.fromarray(rgb_of(file))
+        small.thumbnail((width, small.height), Image.Resampling.BOX)
     small.save(content, "JPEG", quality=_QUALITY, subsampling=0)
     return content.getvalue()

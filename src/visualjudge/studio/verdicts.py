@@ -12,7 +12,6 @@ from typing import Any, get_args
 
 from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.records import LETTERS, Question, QuestionType, Status, Verdict
-from visualjudge.runs.budget import PAID, paid_for
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.study import MARGINS, Study, storing, words_of
@@ -76,8 +75,6 @@ class Totals:
     failed: int
     shares: tuple[Share, ...]
     causes: tuple[tuple[str, int], ...]
-    tokens: tuple[int, int]
-    """Prompt and reply tokens that were paid for, repeated requests included."""
 
 
 def wrong_difference(question: Question, verdict: Verdict) -> float | None:
@@ -101,8 +98,6 @@ class RunVerdicts:
         self.folder = RunFolder(root)
         self.generation = 0
         """Increases whenever a refresh finds new verdicts."""
-        self.behind: float | None = None
-        """Share of the journal read while far behind; None when up to date."""
         self._reading = threading.Lock()
         self._seen: tuple[str, int] | None = None
         self._totals: tuple[int, Totals] | None = None
@@ -126,7 +121,6 @@ class RunVerdicts:
                 while self._take_some() and not (stopped and stopped.is_set()):
                     self.generation += 1
         finally:
-            self.behind = None
             self._reading.release()
 
     def _take_some(self) -> bool:
@@ -156,23 +150,19 @@ class RunVerdicts:
                 self._seen = now
                 db.execute("UPDATE run SET size = ? WHERE number = ?", (now[1], self.number))
                 return bool(whole)
-        self.behind = (last or 0) / max(now[1], 1)
         return True
 
     def _forget(self, db: sqlite3.Connection, stamp: str) -> None:
         for table in ("verdict", "outcome"):
             db.execute(f"DELETE FROM {table} WHERE run = ?", (self.number,))
-        db.execute(
-            "UPDATE run SET stamp = ?, size = 0, last = NULL, tokens_in = 0, tokens_out = 0 "
-            "WHERE number = ?",
-            (stamp, self.number),
-        )
+        reset = "UPDATE run SET stamp = ?, size = 0, last = NULL WHERE number = ?"
+        db.execute(reset, (stamp, self.number))
 
     def _store(self, db: sqlite3.Connection, lines: Sequence[Any]) -> None:
         found = [(line.start, line.verdict) for line in lines if line.verdict is not None]
         asked = {q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})}
         number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
-        rows, words, paid = [], [], list[Any]()
+        rows, words = [], []
         for start, verdict in found:
             if verdict.id not in asked:
                 continue
@@ -180,16 +170,9 @@ class RunVerdicts:
             rows.append((number, self.number, *_row(*asked[verdict.id], verdict, start)))
             if verdict.raw_response:
                 words.append((number, words_of(verdict.raw_response)))
-            paid.append(verdict.extra.get(PAID, verdict.usage))
         marks = ", ".join("?" * 13)
         db.executemany(f"INSERT OR REPLACE INTO verdict VALUES ({marks})", rows)
         db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", words)
-        spent = paid_for(paid)
-        db.execute(
-            "UPDATE run SET tokens_in = tokens_in + ?, tokens_out = tokens_out + ? "
-            "WHERE number = ?",
-            (spent.tokens_in, spent.tokens_out, self.number),
-        )
         changed = {row for _, _, row, *_ in rows}
         some = ", ".join(map(str, changed))
         db.execute(f"{_SUM_UP}{some}) GROUP BY row)", (self.number,))
@@ -221,14 +204,11 @@ class RunVerdicts:
             "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6",
             self.number,
         )
-        read = "SELECT tokens_in, tokens_out FROM run WHERE number = ?"
-        ((sent, said),) = self.study.all(read, self.number)
         return Totals(
             verdicts,
             failed,
             tuple(shares[kind] for kind in get_args(QuestionType) if kind in shares),
             tuple(causes),
-            (sent or 0, said or 0),
         )
 
     def of_question(self, row: int) -> Iterator[Verdict]:

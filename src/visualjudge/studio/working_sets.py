@@ -85,8 +85,9 @@ _FILE = TypeAdapter(dict[str, Marked])
 class WorkingSets:
     """The file of one dataset; safe for several threads and several studios."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "marks.json"
+    def __init__(self, dataset: Path) -> None:
+        # beside the dataset, as a build replaces its contents
+        self.path = dataset.with_name(f"{dataset.name}.studio") / "marks.json"
         self.generation = 0
         """Increases whenever a mark changes."""
         self._marks: Mapping[str, Marked] = {}

@@ -14,10 +14,9 @@ from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import ErrorType
 from visualjudge.vision.tasks import task_named
 
+# How the predictions of a group differ: in their distance from the truth, with errors that look
+# alike, or in a visible error that grows.
 Pairing = Literal["matched", "ladder"]
-"""How the predictions of a group differ: in their distance from the truth, with errors that look
-alike, or in a visible error that grows.
-"""
 PAIRINGS: tuple[Pairing, ...] = get_args(Pairing)
 
 

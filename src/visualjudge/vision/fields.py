@@ -60,8 +60,10 @@ def score(item: Payload, where: str = "") -> float | None:
 
 def flag(value: Any, field: str) -> bool:
     """Return a flag: a truth value, 0 or 1, also as text; None is False."""
+    if value is None or value in (0, 1):  # nearly all
+        return bool(value)
     shown = str(value).strip().lower()
-    if value not in (None, "") and shown not in FLAGS:
+    if value != "" and shown not in FLAGS:
         raise DataError(f"{field}: must be 0 or 1, got {value!r:.40}")
     return FLAGS.get(shown, False)
 

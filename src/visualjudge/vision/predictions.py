@@ -34,8 +34,8 @@ from visualjudge.vision.raster.in_memory import supervision_columns
 from visualjudge.vision.rows import PredictionType as PredictionType
 from visualjudge.vision.tasks import task_named
 
+# Decimals of pixel coordinates in a payload, unless stated otherwise.
 DIGITS = 2
-"""Decimals of pixel coordinates in a payload, unless stated otherwise."""
 
 TYPES: Registry[str, PredictionType] = Registry(
     "prediction type", {row.name: row for row in BUILT_IN}

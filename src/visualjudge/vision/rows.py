@@ -14,10 +14,8 @@ from visualjudge.vision.errors.levels import ErrorScene, Perturbation
 from visualjudge.vision.tools import Tool
 from visualjudge.vision.view import Features, Given
 
+# (asset ``questions/context``, common part of the options, ``prompt`` of each option) → sentences.
 Context = Callable[[Any, Any, Sequence[str | None]], list[str]]
-"""(asset ``questions/context``, common part of the options, ``prompt`` of each option) →
-sentences.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +137,6 @@ Applies = Callable[[Any, ErrorScene], bool]
 Clean = Callable[[Any], Prediction]
 
 
-def always(_truth: Any, _scene: ErrorScene) -> bool:
-    """Return True for every truth."""
-    return True
-
-
-def unchanged(truth: Any) -> Prediction:
-    """Return the truth itself."""
-    found: Prediction = truth
-    return found
-
-
 @dataclass(frozen=True)
 class ErrorType:
     """An error type of a prediction type: the function that makes the error, and when it applies.
@@ -165,8 +152,8 @@ class ErrorType:
     type: str
     name: str
     perturb: Perturbation
-    applies: Applies = always
-    clean: Clean = unchanged
+    applies: Applies | None = None
+    clean: Clean | None = None
     matched: Perturbation | None = None
 
 
@@ -261,16 +248,12 @@ class PredictionType:
     places
         Record → n×4 corners of its items in pixels, to measure what predictions reveal without the
         photograph.
-    overlap
-        (predicted items, true items) → IoU regardless of labels, an array of that shape.
     misreadings
-        Mistakes to try if an import scores low; wrong pairs of files and renamed labels are tried
-        for every type.
+        Mistakes to try if an import scores low; wrong pairs of files are tried for every type.
     tools
         Tools that a judge may call before it answers, in addition to those of all types.
     example
-        Returns a photograph, a prediction for it and an expression or None, for the gallery of
-        encodings.
+        Returns a photograph, a prediction for it and an expression or None, for ``check_type``.
     """
 
     name: str
@@ -292,7 +275,6 @@ class PredictionType:
     look: Callable[[Any, Given], Features] | None = None
     look_drawn: Callable[[Pixels, str, Given], Features] | None = None
     places: Callable[[Any], FloatArray] | None = None
-    overlap: Callable[[list[Any], list[Any]], FloatArray] | None = None
     misreadings: tuple[Misreading, ...] = ()
     tools: tuple[Tool, ...] = ()
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

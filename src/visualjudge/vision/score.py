@@ -76,13 +76,13 @@ def scores_by_class(
     return [_final_score(value, metric) for value in metric.by_class(*sides, labels, **chosen)]
 
 
+# Return the metric, both sides as records, and the options that the metric takes.
 def _prepared(
     task: str,
     prediction: Any,
     truth: Any,
     options: Mapping[str, Any],
 ) -> tuple[Metric, tuple[Prediction, Prediction], dict[str, Any]]:
-    """Return the metric, both sides as records, and the options that the metric takes."""
     kind = task_named(task).type
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
@@ -107,10 +107,9 @@ def _final_score(value: object, metric: Metric) -> float:
     return found
 
 
+# Return the metric of this name, or the type's default if the name belongs to another type's
+# metric.
 def _chosen(task: str, kind: str, name: str | None) -> Metric:
-    """Return the metric of this name, or the type's default if the name belongs to another type's
-    metric.
-    """
     own = metrics_of(kind)
     if not own:
         raise UsageError(
@@ -123,10 +122,8 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
     return own.get(name or "", next(iter(own.values())))
 
 
+# Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None means the default.
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None means the
-    default.
-    """
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
         named["metric"] = "psnr"
@@ -137,12 +134,10 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
+# Return both sides as records; polygons of one side use the size in an RLE or PNG of the other.
 def _read_both(
     task: str, prediction: Any, truth: Any, size: Size | None
 ) -> tuple[Prediction, Prediction]:
-    """Return both sides as records; polygons of one side use the size in an RLE or PNG of the
-    other.
-    """
     size = size or _told_size(task, truth) or _told_size(task, prediction)
     return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 

@@ -17,16 +17,17 @@ from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.vision.base import Prediction
 
+# Maximum longer side of a returned image in pixels; most providers do not reduce this size.
 LONGEST = 768
-"""Maximum longer side of a returned image in pixels; most providers do not reduce this size."""
+# Maximum factor by which a region is enlarged.
 LARGEST_FACTOR = 8
-"""Maximum factor by which a region is enlarged."""
+# White pixels between two options shown side by side.
 GAP = 8
-"""White pixels between two options shown side by side."""
+# Maximum number of items listed; the others are only counted.
 MOST_LISTED = 60
-"""Maximum number of items listed; the others are only counted."""
 BOX = ("x0", "y0", "x1", "y1")
 ITEM = {"type": "integer", "minimum": 1, "description": "Number of an item, from 1."}
+# JSON schemas of the arguments that tools take.
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "option": {"type": "string", "description": "Letter of an option."},
     "image": {"type": "string", "description": "original, control, or the letter of an option."},
@@ -38,9 +39,8 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "x1": {"type": "number", "description": "Right side in pixels."},
     "y1": {"type": "number", "description": "Bottom side in pixels."},
 }
-"""JSON schemas of the arguments that tools take."""
+# x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last.
 Box = tuple[int, int, int, int]
-"""x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,8 @@ class ToolOutput:
     images: tuple[Pixels, ...] = ()
 
 
+# What a question must have for a tool to be useful.
 Need = Literal["predictions", "places", "images", "option images"]
-"""What a question must have for a tool to be useful."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,18 @@ from numpy.typing import NDArray
 
 from visualjudge.core.records import FloatArray, Pixels, Size
 
+# Longer side of the reduced photograph in pixels. Computing time grows with its square.
 SIDE = 192
-"""Longer side of the reduced photograph in pixels. Computing time grows with its square."""
 
+# Side of the square around a pixel with which it is compared, in pixels of the reduced photograph.
 SURROUND = 61
-"""Side of the square around a pixel with which it is compared, in pixels of the reduced
-photograph.
-"""
 
 Plane = NDArray[np.float32]
 T = TypeVar("T")
 Features = Mapping[str, float]
 NOTHING: Features = {}
+# OpenCV's 8-bit CIELAB of black, and the size of its steps.
 _ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], np.float32)
-"""OpenCV's 8-bit CIELAB of black, and the size of its steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +55,6 @@ class View:
         wide = cv2.blur(self.lab, (SURROUND, SURROUND))
         apart = length(self.soft - wide) + length(self.soft - self.soft.mean(axis=(0, 1)))
         return np.asarray(apart / max(float(apart.mean()), 1e-3))
-
-    @cached_property
-    def sums(self) -> np.ndarray:
-        """Integral image of L, a, b, ``salient`` and ``edges``, (h+1)×(w+1)×5 float64."""
-        return np.dstack(
-            [cv2.integral(self.lab), cv2.integral(self.salient), cv2.integral(self.edges)]
-        )
 
     @cached_property
     def centred(self) -> FloatArray:

@@ -15,13 +15,13 @@ from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.view import Plane, View
 
 Features = dict[str, float]
+# Number of view pixels on either side of a boundary that are compared.
 BAND = 3
-"""Number of view pixels on either side of a boundary that are compared."""
 FEWEST_PIXELS = 4
+# Lengths of shifts, as shares of the longer side.
 PARTITION_SHIFTS = {"near": 0.02, "far": 0.15}
-"""Lengths of shifts, as shares of the longer side."""
+# IoU above which items with the same label, or with any labels, count as repeated.
 SAME, STACKED = 0.3, 0.5
-"""IoU above which items with the same label, or with any labels, count as repeated."""
 
 
 def region_features(view: View, labels: Sequence[str], regions: Sequence[Mask]) -> Features:
@@ -147,8 +147,8 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     return found
 
 
+# Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions.
 def _explained(colours: FloatArray, number: np.ndarray) -> float:
-    """Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
     flat = number.ravel().astype(np.intp)
     counted = np.maximum(np.bincount(flat), 1)
     sums = np.array([np.bincount(flat, weights=plane.ravel()) for plane in colours])

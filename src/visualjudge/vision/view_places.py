@@ -16,19 +16,19 @@ import numpy as np
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.view import View
 
+# Lengths of shifts, as shares of the square root of an item's area.
 NEAR, FAR = 0.08, 0.25
-"""Lengths of shifts, as shares of the square root of an item's area."""
+# Minimum lengths of shifts, in pixels of the view.
 LEAST_NEAR, LEAST_FAR = 2.0, 5.0
-"""Minimum lengths of shifts, in pixels of the view."""
 RESIZED = {"near": (0.9, 1.1), "far": (0.75, 1.33)}
 DIRECTIONS = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64)
 GRID = 5
+# Maximum number of sample points inside, in the ring and on the outline.
 POINTS = 150
-"""Maximum number of sample points inside, in the ring and on the outline."""
+# Share of an item's points that must be on the image for a place to count.
 SEEN = 0.7
-"""Share of an item's points that must be on the image for a place to count."""
+# Decimals of the results, so that differences over uniform grey are exactly 0.
 DIGITS = 6
-"""Decimals of the results, so that differences over uniform grey are exactly 0."""
 SCALES = ("near", "far", "anywhere")
 
 
@@ -77,8 +77,8 @@ def _xy(places: np.ndarray) -> FloatArray:
     return np.asarray(places[:, ::-1], dtype=np.float64)
 
 
+# Return at most ``POINTS`` rows, evenly spread.
 def _spread(found: np.ndarray) -> np.ndarray:
-    """Return at most ``POINTS`` rows, evenly spread."""
     return found[:: max(1, -(-len(found) // POINTS))]
 
 
@@ -116,12 +116,11 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
 NOWHERE = {f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for far in SCALES}
 
 
+# Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on the
+# image.
 def _seen(
     view: View, at: Samples, middle: FloatArray, places: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on
-    the image.
-    """
     outline, on_outline = _moved(at.outline, middle, places, view)
     inside, on_inside = _moved(at.inside, middle, places, view)
     ring, on_ring = _moved(at.ring, middle, places, view)
@@ -142,12 +141,11 @@ def _seen(
     return tuple(np.where(seen, value, np.nan) for value in values)  # type: ignore[return-value]
 
 
+# Return x and y of n points at P places, each P×n, clipped to the image, and which of them are on
+# it.
 def _moved(
     points: FloatArray, middle: FloatArray, places: FloatArray, view: View
 ) -> tuple[tuple[np.ndarray, np.ndarray], BoolArray]:
-    """Return x and y of n points at P places, each P×n, clipped to the image, and which of them are
-    on it.
-    """
     height, width = view.edges.shape
     at = (points - middle) * places[:, None, 2:] + middle + places[:, None, :2]
     x, y = np.floor(at[..., 0]).astype(np.intp), np.floor(at[..., 1]).astype(np.intp)
@@ -155,7 +153,7 @@ def _moved(
     return (np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)), on
 
 
+# Return the means over the points that are on the image: P×n×C to P×C.
 def _mean(values: np.ndarray, on: BoolArray) -> FloatArray:
-    """Return the means over the points that are on the image: P×n×C to P×C."""
     share = on / np.maximum(on.sum(axis=1, keepdims=True), 1)
     return np.asarray(np.einsum("pnc,pn->pc", values, share))

@@ -39,7 +39,7 @@ def _edit(dataset: Path) -> None:
 
 
 def _labels(runs: Sequence[Path], path: Path) -> str:
-    drawn = vj.label([runs[0]], 60, dataset=runs[0].parent / "ds").table()["question_id"]
+    drawn = vj.label(runs[0], 60, dataset=runs[0].parent / "ds").table()["question_id"]
     rows = [f"{name},{'AB'[k % 2]}\n" for k, name in enumerate(drawn)]
     path.write_text("question_id,answer\n" + "".join(rows))
     return str(path)

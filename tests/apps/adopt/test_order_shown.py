@@ -231,7 +231,7 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) 
     )
     assert told.exit_code == 0, told.output
     judge = json.loads((tmp_path / "m.json").read_text("utf-8"))["judges"][0]
-    assert not judge["by_margin"] and not judge["sensitivity"]
+    assert not judge["sensitivity"]
     page = out.read_text("utf-8").lower()
     assert "true score" not in page and "10.00" not in page
 
@@ -247,18 +247,6 @@ def test_spellings_of_the_order(column: str, first: str, second: str, tmp_path: 
     ]
     _, card = carded(rows, tmp_path / "out", order=column)
     assert lean(card).value == pytest.approx(0.25, abs=0.02)
-
-
-def test_a_pair_of_one_source_is_noted(tmp_path: Path) -> None:
-    rows = [row | {"model_b": "mixtral", "gpt_says": "A"} for row in without(leaning(8), "raw")]
-    done = vj.adopt(rows, tmp_path / "out")
-    assert "model_a, model_b: the same source in 8 rows, which rank no sources" in done.notes
-
-
-def test_rows_without_a_group_are_counted(tmp_path: Path) -> None:
-    rows = [row | {"conv": None} if k < 3 else row for k, row in enumerate(leaning(8))]
-    done = vj.adopt(without(rows, "letter"), tmp_path / "out", group="conv")
-    assert "conv: 3 rows without it, whose questions count as independent cases" in done.notes
 
 
 def test_a_range_of_scores_is_given_from_low_to_high(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_no_accuracy_is_invented(adopted: tuple[Path, vj.Adopted, dict[str, Any]
         assert pairwise["swap"]["right_in_both"] is None
         cells = [*judge["by_task"].values(), *judge["by_error_type"].values()]
         assert {cell["pairwise"]["accuracy"] for cell in cells} == {None}
-        assert not judge["variance"] and not judge["sensitivity"] and not judge["by_margin"]
+        assert not judge["variance"] and not judge["sensitivity"]
         board = judge["leaderboard"]["rows"]
         assert [row["source"] for row in board if row["strength"] is not None]
     (compared,) = metrics["comparisons"]

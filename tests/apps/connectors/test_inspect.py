@@ -14,13 +14,12 @@ inspect_ai = pytest.importorskip(
 )
 pytest.importorskip("openai", reason="openai is not installed: pip install visualjudge[inspect]")
 
-from inspect_ai.dataset import Sample  # noqa: E402
 from inspect_ai.log import read_eval_log  # noqa: E402
-from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, get_model  # noqa: E402
+from inspect_ai.model import get_model  # noqa: E402
 
 from apps.connectors.server import images_of, server  # noqa: E402
 from runs.made_dataset import make_dataset  # noqa: E402
-from visualjudge.apps.connectors.inspect_tasks import graded, judge  # noqa: E402
+from visualjudge.apps.connectors.inspect_tasks import judge  # noqa: E402
 from visualjudge.dataset.folder import load_dataset  # noqa: E402
 
 
@@ -48,21 +47,3 @@ def test_twenty_questions_are_judged_with_their_images_and_the_log_is_inspects(
     }
     unread = next(sample for sample in read.samples if sample.id == "ranking0")
     assert unread.scores is not None and "not read" in str(unread.scores["verdict"].explanation)
-
-
-def test_a_grader_is_shown_the_images_of_the_sample(tmp_path: Path) -> None:
-    image = next(iter((make_dataset(tmp_path / "set") / "media").iterdir()))
-    asked = [
-        ChatMessageUser(content=[ContentText(text="What is it?"), ContentImage(image=str(image))])
-    ]
-    with server("Answer: 7") as (url, received), server("It is noise.") as (answering, _):
-        grader = get_model("openai/grader", base_url=url, api_key="none", responses_api=False)
-        model = get_model("openai/model", base_url=answering, api_key="none", responses_api=False)
-        task = inspect_ai.Task(dataset=[Sample(input=asked)], scorer=graded(grader))
-        (log,) = inspect_ai.eval(task, model=model, log_dir=str(tmp_path / "logs"), display="none")
-    assert [b64decode(url.partition(",")[2]) for url in images_of(received[0])] == [
-        image.read_bytes()
-    ]
-    assert "What is it?" in str(received[0]) and "It is noise." in str(received[0])
-    (sample,) = read_eval_log(log.location).samples or []
-    assert sample.scores is not None and sample.scores["graded"].value == 0.7

@@ -20,7 +20,7 @@ from visualjudge.apps.mmbench.reply_files import (
     write_workbook,
 )
 from visualjudge.apps.mmbench.report_page import page
-from visualjudge.apps.mmbench.scores import Model, as_text, comparisons, lines, scores
+from visualjudge.apps.mmbench.scores import Model, as_text, lines, scores
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.core.errors import DataError, InvalidRecord
 
@@ -219,41 +219,6 @@ def test_scores_are_json_without_nan(tmp_path):
 # ---------------------------------------------------------------- report
 
 
-def models_of(tmp_path, flips):
-    rows, good, bad = [], {}, {}
-    for index in range(1, 31):
-        rows.append(row(index, ["cat", "dog"]))
-        good[index], bad[index] = "A", "B" if index <= flips else "A"
-    table = table_of(tmp_path, rows)
-    return table, [Model("good", evaluate(table, good)), Model("bad", evaluate(table, bad))]
-
-
-def test_models_are_compared_on_pairs(tmp_path):
-    _, models = models_of(tmp_path, 10)
-    (got,) = comparisons(models)
-    assert (got["n"], got["only_a_right"], got["only_b_right"]) == (30, 10, 0)
-    assert got["difference"] == pytest.approx(1 / 3)
-    assert got["mcnemar_p"] == pytest.approx(
-        2 / 2**10
-    )  # exact sign test, ten discordant pairs on one side
-    assert got["ci95"][0] > 0
-
-
-def test_equal_models_do_not_differ(tmp_path):
-    _, models = models_of(tmp_path, 0)
-    (got,) = comparisons(models)
-    assert (got["difference"], got["p"], got["mcnemar_p"]) == (0, 1.0, 1.0)
-
-
-def test_mcnemar_is_left_out_where_rotations_are_not_independent(tmp_path):
-    rows, replies = rotated(1)
-    more, others = rotated(2)
-    table = table_of(tmp_path, rows + more)
-    models = [Model(name, evaluate(table, replies | others)) for name in "ab"]
-    found = {c["measure"]: c["mcnemar_p"] for c in comparisons(models)}
-    assert found == {"vanilla_accuracy": 1.0, "circular_accuracy": 1.0, "accuracy": None}
-
-
 def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
     rows, replies = [], {}
     for index, right in ((1, (False, True)), (2, (True, False)), (3, (True, True))):
@@ -276,9 +241,6 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
         "all rotations": 1,
     }
     assert [cell["value"] for cell in found.values()] == pytest.approx([2 / 3, 1 / 2, 4 / 6])
-    text = as_text(models, comparisons(models))
-    assert "a − b, vanilla: +0.0 points" in text and "a − b, all rotations: +0.0 points" in text
-    assert [c["n"] for c in comparisons(models)] == [3, 2, 6]
 
 
 def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
@@ -296,14 +258,14 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % "
         "are right"
     )
-    assert f"m: {said}" in " ".join(as_text([model], []).split())
-    assert f"m: {said}" in page(table, [model], [])
-    assert "26 rows without a reply" in page(table, [model], [])
+    assert f"m: {said}" in " ".join(as_text([model]).split())
+    assert f"m: {said}" in page(table, [model])
+    assert "26 rows without a reply" in page(table, [model])
 
 
 def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
     model = Model("m", evaluate(table_of(tmp_path, [row(1)]), {1: "no letter"}))
-    assert "without a reply" not in as_text([model], [])
+    assert "without a reply" not in as_text([model])
 
 
 def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
@@ -312,7 +274,7 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
         row(2, **{"l2-category": "logic_reasoning", "split": "test"}),
         row(3, **{"l2-category": "own"}),
     ]
-    text = as_text([Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))], [])
+    text = as_text([Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))])
     head, *body = [line.split() for line in text.splitlines()]
     assert head == ["model", "split", "measure", "read", "Overall", "CP", "LR", "own"]
     assert [line[1] for line in body] == ["dev", "test", "all"]
@@ -322,9 +284,7 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
     table = table_of(
         tmp_path, [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")]
     )
-    html = page(
-        table, [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))], []
-    )
+    html = page(table, [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))])
     assert (
         "<script" not in html
         and "<img src=x" not in html
@@ -337,11 +297,11 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
 
 def test_page_shows_a_row_whose_image_is_broken(tmp_path):
     table = table_of(tmp_path, [row(1, image="%%%" * 40)])
-    assert "no image" in page(table, [Model("m", evaluate(table, {1: "B"}))], [])
+    assert "no image" in page(table, [Model("m", evaluate(table, {1: "B"}))])
 
 
 def test_page_shows_the_end_of_a_long_reply(tmp_path):
     table = table_of(tmp_path, [row(1)])
-    html = page(table, [Model("m", evaluate(table, {1: "y" * 5000 + " so it is B."}))], [])
+    html = page(table, [Model("m", evaluate(table, {1: "y" * 5000 + " so it is B."}))])
     assert "so it is B." in html
     assert "[3012 characters left out]" in html

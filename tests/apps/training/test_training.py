@@ -12,7 +12,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.exports import FORMATS, export
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.rewards import reward, reward_both, trl_reward
+from visualjudge.rewards import reward, trl_reward
 
 PAIR = {"question_type": "pairwise", "answer": "A", "final_scores": [6.0, 5.0]}
 
@@ -37,12 +37,6 @@ def dataset(tmp_path: Path) -> Dataset:
 )
 def test_a_reply_is_worth_what_it_says(reply: str, question: dict[str, Any], value: float) -> None:
     assert reward(reply, question) == value
-
-
-def test_the_same_answer_in_both_orders_earns_a_bonus() -> None:
-    assert reward_both("A", "B", PAIR) == 1.25  # B as shown is A as stored
-    assert reward_both("A", "A", PAIR) == 0.5
-    assert reward_both("?", "?", PAIR) == -1.0
 
 
 def test_a_reply_that_was_cut_is_rewarded_as_one_without_an_answer() -> None:

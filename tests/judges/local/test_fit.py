@@ -16,7 +16,7 @@ from visualjudge.judges.local.model import Model, load, shipped
 TOOLS = Path(__file__).parents[3] / "tools"
 sys.path.insert(0, str(TOOLS))
 
-from local_training import Fitted, Sample, fit, pairs_of  # noqa: E402
+from local_training import Fitted, Sample, fit, pairs_of, save  # noqa: E402
 
 
 def samples(images: int, *, shuffled: bool = False) -> list[Sample]:
@@ -94,7 +94,7 @@ def test_exchanging_the_options_turns_the_log_odds_round(
 def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
     rows = samples(10)
     path = tmp_path / "model.vj"  # type: ignore[operator]
-    Model({"keypoint": fit(pairs_of(rows)).weights}, {"trained_on": "a test"}).save(path)
+    save(Model({"keypoint": fit(pairs_of(rows)).weights}, {"trained_on": "a test"}), path)
     again = load(path)
     assert again.card["trained_on"] == "a test"
     assert again.tasks["keypoint"] == fit(pairs_of(rows)).weights

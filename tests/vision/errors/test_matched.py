@@ -4,17 +4,14 @@ falls.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from error_truths import CASES, DISCS, SCENE, SIZE, TRUTHS, content, standing, truth_of
 from visualjudge.vision.depth.record import DepthMap
-from visualjudge.vision.error_types import perturbed
+from visualjudge.vision.error_types import error_type_named, perturbed
 from visualjudge.vision.errors.groups import Graded, graded
-from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.errors.matched import (
     aside,
     common_steps,
@@ -24,7 +21,7 @@ from visualjudge.vision.errors.matched import (
     side,
     two_sides,
 )
-from visualjudge.vision.predictions import TYPES, Detection, Detections, Instance, Masks, People
+from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People
 from visualjudge.vision.raster.masks import mask_from_array
 
 SPREAD = Detections(
@@ -41,22 +38,20 @@ def group(task: str, error_type: str, key: int = 0) -> list[Graded]:
     return graded(task, error_type, truth, SCENE, seed=7, key=key, pairing="matched")
 
 
-@pytest.mark.parametrize(("task", "error_type"), CASES)
+@pytest.mark.parametrize(
+    ("task", "error_type"), [case for case in CASES if error_type_named(*case).matched]
+)
 def test_the_score_falls_and_no_prediction_is_the_truth(task: str, error_type: str) -> None:
-    found = [group(task, error_type, key) for key in range(3)]
+    found = [group(task, error_type, key) for key in range(2)]
     assert any(found)
     for items in filter(None, found):
         assert (
             spearmanr([g.severity for g in items], [g.final_score for g in items]).statistic <= -0.9
         )
-        assert items[0].severity > 0 and items[-1].severity < 1
+        severities = np.array([item.severity for item in items])
+        assert severities.min() > 0 and severities.max() < 1
+        assert (severities < 0.5).sum() == (severities > 0.5).sum()
         assert repr(content(items[0].prediction)) != repr(content(truth_of(task)))
-
-
-@pytest.mark.parametrize(("task", "error_type"), CASES)
-def test_as_many_severities_lie_below_one_half_as_above(task: str, error_type: str) -> None:
-    severities = np.array([item.severity for item in group(task, error_type)])
-    assert (severities < 0.5).sum() == (severities > 0.5).sum()
 
 
 def test_severities_and_counts_are_symmetric() -> None:
@@ -162,17 +157,6 @@ def test_depth_maps_have_the_same_holes_that_do_not_show_where_objects_are() -> 
         assert not item.prediction.valid[:, :margin].any()
 
 
-def test_a_region_of_two_parts_is_equally_large_at_every_severity() -> None:
-    truth = Masks(SIZE, (Instance("x", mask_from_array(DISCS[1])),))
-    scene = ErrorScene(SIZE, (), 4, None, tuple(map(mask_from_array, DISCS)))
-    items = graded(
-        "referring_segmentation", "wrong_instance", truth, scene, seed=1, key=0, pairing="matched"
-    )
-    areas = [item.prediction.items[0].mask.area for item in items]  # type: ignore[attr-defined]
-    assert len(areas) > 1
-    assert np.ptp(areas) <= 2
-
-
 def test_items_that_touch_the_border_are_left_out() -> None:
     at_border = Detection("dog", (0.0, 10, 40, 60))
     truth = Detections((at_border, Detection("cat", (60.0, 40, 90, 80))))
@@ -205,32 +189,10 @@ def test_same_seed_and_key_give_the_same_matched_predictions() -> None:
     assert runs[0] == runs[1]
 
 
-def test_a_type_without_a_matched_form_makes_a_ladder(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = TYPES["detection"]
-    errors = tuple(
-        replace(row, matched=None) if row.name == "missed" else row for row in kind.errors
-    )
-    monkeypatch.setitem(TYPES._rows, "detection", replace(kind, errors=errors))
-    ladder = graded("object_detection", "missed", SPREAD, SCENE, seed=1, key=0)
-    matched = graded("object_detection", "missed", SPREAD, SCENE, seed=1, key=0, pairing="matched")
+def test_an_error_without_a_matched_form_makes_a_ladder() -> None:
+    task, error_type = "semantic_segmentation", "classification"
+    ladder = graded(task, error_type, truth_of(task), SCENE, seed=7, key=0)
+    matched = group(task, error_type)
     assert [(g.severity, g.final_score) for g in matched] == [
         (g.severity, g.final_score) for g in ladder
     ]
-
-
-def test_another_object_of_another_size_is_not_mistaken() -> None:
-    small = mask_from_array(DISCS[0] & (np.indices(SIZE)[0] < 20))
-    truth = Masks(SIZE, (Instance("x", mask_from_array(DISCS[1])),))
-    scene = ErrorScene(SIZE, (), 4, None, (truth.items[0].mask, small))
-    assert (
-        graded(
-            "referring_segmentation",
-            "wrong_instance",
-            truth,
-            scene,
-            seed=1,
-            key=0,
-            pairing="matched",
-        )
-        == []
-    )

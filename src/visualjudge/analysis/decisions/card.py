@@ -12,7 +12,7 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
-from visualjudge.analysis.bias import preference, with_swap
+from visualjudge.analysis.bias import preference
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES, THRESHOLDS, Check, State, check
 from visualjudge.analysis.decisions.may_rank_models import System, system
@@ -24,8 +24,8 @@ from visualjudge.analysis.decisions.model_answer import (
 from visualjudge.analysis.estimate import TAIL, shares, too_few
 from visualjudge.analysis.figure_text import listed, many, percent, percents, with_ends
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.leaks import best_rule
 from visualjudge.analysis.pairwise_figures import Pairwise
-from visualjudge.analysis.rule_text import best_rule
 from visualjudge.analysis.statistics import (
     Calibration,
     ConformalRadius,
@@ -153,7 +153,6 @@ def _task(study: Study, run: int, task: str) -> Answer:
         truth=not unknown,
     )
     place = preference((in_both_orders(pairs) if unknown else pairs).filter("usable"), "position")
-    place = with_swap(place, pairwise)
     return replace(answer_of(own, 0, pairwise, place.estimate), task=task)
 
 

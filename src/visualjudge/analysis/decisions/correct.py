@@ -77,7 +77,7 @@ class Leaderboard:
     rows: tuple[CorrectedRow, ...]
     measure: str
     lam: float
-    judges: tuple[str, ...]
+    judge: str
     images: int
     labels: int
     assumptions: tuple[Assumption, ...]
@@ -103,17 +103,17 @@ class Leaderboard:
 
 
 def correct(
-    runs: Sequence[str | Path],
+    run: str | Path,
     labels: str | Path,
     *,
     kind: str | None = None,
     dataset: str | Path | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
-    """Correct the judges' values of each source in ``runs`` by the labels of people in ``labels``
+    """Correct the judge's values of each source in ``run`` by the labels of people in ``labels``
     (CSV).
 
-    Several runs form a panel, whose values are averaged. ``gap`` requests the number of labels that
+    ``gap`` requests the number of labels that
     decide such a difference. ``kind`` selects the labels if they answer questions of several kinds.
 
     Raises
@@ -121,7 +121,7 @@ def correct(
     DataError
         If a run or the labels cannot be read, or no source has labels on at least 3 images.
     """
-    return correct_study(load_study(runs, dataset=dataset), labels, kind=kind, gap=gap)
+    return correct_study(load_study([run], dataset=dataset), labels, kind=kind, gap=gap)
 
 
 def correct_study(
@@ -147,7 +147,7 @@ def correct_study(
         tuple(order),
         found.measure,
         means.lam,
-        tuple(run.name for run in study.runs),
+        study.runs[0].name,
         found.images,
         labelled,
         _assumptions(found, placed, means),

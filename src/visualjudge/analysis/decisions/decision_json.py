@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
-    from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
 Json = dict[str, Any]
 Interval = tuple[float, float]
@@ -34,7 +32,7 @@ def leaderboard_json(board: Leaderboard) -> Json:
         "method": METHOD,
         "lambda": board.lam,
         "measure": board.measure,
-        "judges": list(board.judges),
+        "judges": [board.judge],
         "images": board.images,
         "labels": board.labels,
         "unlabelled": board.unlabelled,
@@ -199,23 +197,3 @@ def probabilities_json(card: JudgeCard) -> Json | None:
         "images": found.images,
         "bins": [{"stated": b.stated, "observed": b.observed, "n": b.n} for b in found.bins],
     }
-
-
-# ------------------------------------------------ tables as published
-
-
-def published_json(cells: Sequence[PublishedCell]) -> Json:
-    """Return cells as published beside the means."""
-    rows = [
-        {
-            "rater": cell.rater,
-            "kind": cell.kind,
-            "dimension": cell.dimension,
-            "published": cell.published,
-            "spearman": cell.mean,
-            "by_source": dict(cell.by_source),
-            "items": cell.items,
-        }
-        for cell in cells
-    ]
-    return {"scheme": "viescore", "rows": rows}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.correct import Leaderboard
-    from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
 
 number, span = partial(figure_text.number, digits=3), partial(figure_text.span, digits=3)
@@ -47,12 +45,11 @@ def leaderboard_table(board: Leaderboard) -> Table:
 
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """Return notes on the figures, their assumptions, and how many labels a gap needs."""
-    who = " + ".join(board.judges)
     scope = (
         f"{figure_text.many(board.labels, 'label')}, {figure_text.many(board.images, 'image')}, λ "
         f"{board.lam:.2f}"
     )
-    out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
+    out = [f"{board.measure} of {len(board.rows)} sources by {board.judge}; {scope}", RANKS_NOTE]
     out += [GROUPS_NOTE] if len({row.group for row in board.rows}) > 1 else []
     for why in sorted({row.why for row in board.rows if row.why}):
         names = ", ".join(row.source for row in board.rows if row.why == why)
@@ -78,22 +75,3 @@ def _compared(board: Leaderboard) -> bool:
     """Return whether two sources of one group have a corrected figure."""
     known = [row.group for row in board.rows if row.corrected is not None]
     return len(set(known)) < len(known)
-
-
-def published_table(cells: Sequence[PublishedCell]) -> Table:
-    """Return cells as published beside the correct figure."""
-    rows = tuple(
-        (
-            cell.dimension,
-            cell.rater,
-            number(cell.published, digits=4),
-            number(cell.mean, digits=4),
-            str(len(cell.by_source)),
-        )
-        for cell in cells
-    )
-    note = (
-        "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is too "
-        "small. Mean: the mean of ρ."
-    )
-    return Table(("Dimension", "Rater", "As published", "Mean", "Sources"), rows, (note,), keys=2)

@@ -6,7 +6,7 @@ Drawing by the judge's doubt instead would save 10 to 17 % of the variance at be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +70,7 @@ class LabelQueue:
 
 
 def label(
-    runs: Sequence[str | Path],
+    run: str | Path,
     n: int | None = None,
     *,
     kind: str | None = None,
@@ -83,7 +83,7 @@ def label(
     Parameters
     ----------
     kind
-        scoring, pairwise or ranking; None: scoring if the runs hold scores, else pairwise, else
+        scoring, pairwise or ranking; None: scoring if the run holds scores, else pairwise, else
         ranking.
     labels
         Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
@@ -95,7 +95,7 @@ def label(
         If a run cannot be read or does not name two sources, if no unlabelled items, or fewer than
         ``n``, remain, or if existing labels were drawn with different probabilities.
     """
-    return label_study(load_study(runs, dataset=dataset), n, kind=kind, labels=labels, seed=seed)
+    return label_study(load_study([run], dataset=dataset), n, kind=kind, labels=labels, seed=seed)
 
 
 def label_study(
@@ -147,7 +147,7 @@ def _first_kind(study: Study) -> str:
     found = kinds(study)
     if not found:
         raise DataError(
-            "the runs must compare at least 2 named sources; import predictions with --source "
+            "the run must compare at least 2 named sources; import predictions with --source "
             "NAME and build again"
         )
     return "scoring" if "scoring" in found else found[0]

@@ -4,20 +4,20 @@ encodings and repeats.
 A source counts once in each group of sources that may be ranked against each other
 (:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring question is
 an item of one source (its score); a pairwise or ranking question is an item of each of its sources
-(the share of the others that it beats: 1, ½, 0 …). Several runs are averaged into a panel's mean.
+(the share of the others that it beats: 1, ½, 0 …).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.answer import Comparisons
+from visualjudge.analysis.answers import is_tie
 from visualjudge.analysis.estimate import renumbered
-from visualjudge.analysis.leaderboard import placed, places_of, points
+from visualjudge.analysis.leaderboard import placed, places_of
 from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, FloatArray, IntArray
@@ -117,35 +117,20 @@ class Items:
 
 
 def kinds(study: Study) -> list[str]:
-    """Return the kinds of questions that the runs answered and that compare named sources, most
+    """Return the kinds of questions that the run answered and that compare named sources, most
     trusted first.
     """
     return [kind for kind in ("pairwise", "ranking", "scoring") if items(study, kind).comparable]
 
 
-def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items:
-    """Return the items of one kind of question, over the runs numbered ``runs`` (None: all)."""
-    chosen = range(len(study.runs)) if runs is None else runs
-    tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
-    keys = ["key", "item", "annotation", "option", "source", "task", "cluster"]
-    measured = ("said", "truth", "level")
-    named = [
-        table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)
-    ]
-    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort(
-        "key", "option"
-    )
-    columns = {name: [c for c in table.columns if c.startswith(name)] for name in measured}
-    merged = table.with_columns(
-        said=pl.mean_horizontal(columns["said"]),
-        truth=pl.coalesce(columns["truth"]),
-        level=pl.coalesce(columns["level"]),
-    )
+def items(study: Study, kind: str, run: int = 0) -> Items:
+    """Return the items of one kind of question in one run."""
+    merged = _long(study.kind(run, kind, _NEEDED), kind).sort("key", "option")
     met = "task" if kind == "scoring" else "key"
     known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
 
     numbers = merged.select(
-        pl.col(name).cast(pl.Float64).fill_null(float("nan")) for name in measured
+        pl.col(name).cast(pl.Float64).fill_null(float("nan")) for name in ("said", "truth", "level")
     )
     said, truth, level = (np.asarray(column.to_numpy()) for column in numbers)
     return Items(
@@ -183,7 +168,7 @@ _NEEDED = (
 
 def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return one row per item and source of one run; ``key`` sorts as the item does."""
-    rows = _SAID[kind](verdicts).drop_nulls("source")
+    rows = (_scoring if kind == "scoring" else _compared)(verdicts).drop_nulls("source")
     return rows.group_by("key", "option").agg(
         pl.col("item", "annotation", "source", "task", "cluster").first(),
         said=pl.col("said").mean(),
@@ -208,65 +193,35 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _of_two_sources(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Keep the questions that compare different named sources: only these inform about sources."""
+def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return each option's share of the others beaten; only questions on different named sources
+    inform about sources.
+    """
     named = pl.col("sources").list.drop_nulls()
-    return verdicts.filter(named.list.n_unique() > 1)
-
-
-def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
-    verdicts, parts = _of_two_sources(verdicts), []
-    for side in (0, 1):
-        said, truth = (
-            value if side == 0 else 1 - value
-            for value in (points("text"), pl.when(has_truth()).then(points("answer")))
-        )
-        parts.append(
-            verdicts.select(
-                "cluster",
-                "task",
-                **_option_columns(side),
-                said=pl.when(pl.col("usable")).then(said),
-                truth=truth,
-                level=_above_others(side),
-            )
-        )
-    return pl.concat(parts)
-
-
-def _option_columns(side: int) -> dict[str, pl.Expr]:
-    """Return the columns of the option at ``side``, for pairs and rankings alike."""
-    return {
-        "key": pl.col("question"),
-        "item": pl.col("id"),
-        "annotation": pl.col("annotations").list.get(side),
-        "option": pl.lit(side, dtype=pl.Int64),
-        "source": pl.col("sources").list.get(side, null_on_oob=True),
-    }
-
-
-def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
-    others = (pl.col("options") - 1).cast(pl.Float64)
-    verdicts, parts = _of_two_sources(verdicts), [_pairwise(verdicts.clear())]
-    for side in range(max(verdicts["options"].to_list(), default=0)):
-        letter = LETTERS[side]
-
-        def beaten(text: pl.Expr, letter: str = letter) -> pl.Expr:
-            return (
-                others - text.cast(pl.String).str.find(letter, literal=True).cast(pl.Float64)
-            ) / others
-
+    verdicts, parts = verdicts.filter(named.list.n_unique() > 1), []
+    for side in range(max(verdicts["options"].to_list(), default=1)):
         parts.append(
             verdicts.filter(pl.col("options") > side).select(
                 "cluster",
                 "task",
-                **_option_columns(side),
-                said=pl.when(pl.col("usable")).then(beaten(pl.col("text"))),
-                truth=beaten(pl.col("answer")),
+                key="question",
+                item="id",
+                annotation=pl.col("annotations").list.get(side),
+                option=pl.lit(side, dtype=pl.Int64),
+                source=pl.col("sources").list.get(side, null_on_oob=True),
+                said=pl.when(pl.col("usable")).then(_beaten("text", LETTERS[side])),
+                truth=pl.when(has_truth()).then(_beaten("answer", LETTERS[side])),
                 level=_above_others(side),
             )
         )
     return pl.concat(parts)
+
+
+def _beaten(column: str, letter: str) -> pl.Expr:
+    """Return the share of the other options that an answer puts below ``letter``; ½ for a tie."""
+    answer, others = pl.col(column).cast(pl.String), (pl.col("options") - 1).cast(pl.Float64)
+    place = answer.str.find(letter, literal=True).cast(pl.Float64).fill_null(others)
+    return pl.when(is_tie(column)).then(0.5).otherwise((others - place) / others)
 
 
 def _above_others(side: int) -> pl.Expr:
@@ -274,9 +229,6 @@ def _above_others(side: int) -> pl.Expr:
     scores = pl.col("scores")
     own = scores.list.get(side, null_on_oob=True)
     return own - (scores.list.sum() - own) / (scores.list.len() - 1)
-
-
-_SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
 
 
 def comparisons(found: Items) -> Comparisons:

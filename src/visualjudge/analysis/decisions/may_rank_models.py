@@ -106,7 +106,7 @@ class System:
 
 def system(study: Study, run: int) -> System:
     """Return how one run orders the sources."""
-    every = (items(study, kind, (run,)) for kind in KINDS)
+    every = (items(study, kind, run) for kind in KINDS)
     asked = [found for found in every if found.comparable]
     rows = (comparisons(found) for found in asked)
     models = next((compare_models(row) for row in rows if row.judge.size), None)

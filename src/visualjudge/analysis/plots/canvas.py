@@ -258,17 +258,6 @@ class Box:
         )
 
 
-def panels(
-    width: float, count: int, height: float, top: float, least: float = 300
-) -> list[tuple[float, float, float]]:
-    """Return the left edge, top edge and width of ``count`` panels, in rows from ``top``, each at
-    least ``least`` wide.
-    """
-    across = max(1, min(count, int(width // least)))
-    each = width / across
-    return [((k % across) * each, top + (k // across) * height, each) for k in range(count)]
-
-
 def percent_tick(value: float) -> str:
     """Format 0.5 as 50 %."""
     return f"{100 * value:g} %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study, unchanged
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
-from visualjudge.core.records import LETTERS, Question
+from visualjudge.core.records import LETTERS
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -39,10 +39,7 @@ class Thumbnail:
     """An image of the dataset as a data URI; ``src`` is None if it cannot be read."""
 
     name: str
-    """Caption of the image."""
     src: str | None
-    truth: str = ""
-    """For an option: its true score, its source, and whether it is the right one."""
 
 
 @dataclass(frozen=True)
@@ -162,10 +159,15 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
     turned = row["order"] == TURNED
     side = -1 if turned else 1
+    question = placed.question if placed else None
+    if question is not None and turned:
+        try:
+            question = swapped(question)
+        except DataError:  # of another tool: its options cannot be told apart in the prompt
+            question = None
+    probe = question.probe if question else None
     options = _options(row["scores"][::side], row["sources"][::side], scored=study.has_scores)
     answer = _value(row["answer"], row["truth"], turned=turned)
-    question = _as_shown(placed, turned=turned)
-    probe = question.probe if question else None
     return Example(
         row["why"] + (f": {probe.changed}" if probe and probe.design != "control" else ""),
         row["task"],
@@ -177,7 +179,7 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
-        _images(placed.root, question, options, answer) if placed and question else (),
+        _images(placed.root, question.images, list(options)) if placed and question else (),
     )
 
 
@@ -191,38 +193,22 @@ def _value(text: str | None, value: float | None, *, turned: bool) -> str:
 def _options(scores: list[float], sources: list[str | None], *, scored: bool) -> dict[str, str]:
     """Describe each option by letter: "true score 7.50 (yolo)", or its source without a score."""
     letters = [f"Option {letter}" for letter in LETTERS] if len(scores) > 1 else ["Prediction"]
-    texts = [f"true score {score:.2f}" if scored else "" for score in scores]
-    named = [
-        " ".join(filter(None, (text, source and f"({source})")))
-        for text, source in zip(texts, sources or [None] * len(texts), strict=True)
-    ]
-    return dict(zip(letters, named, strict=False))
-
-
-def _as_shown(placed: Placed | None, *, turned: bool) -> Question | None:
-    if placed is None or not turned:
-        return placed.question if placed else None
-    try:
-        return swapped(placed.question)
-    except DataError:
-        return None
+    told = zip(letters, scores, sources or [None] * len(scores), strict=False)
+    return {
+        name: (f"true score {score:.2f} " if scored else "") + (f"({source})" if source else "")
+        for name, score, source in told
+    }
 
 
 def _images(
-    root: Path | None, question: Question, options: Mapping[str, str], answer: str
+    root: Path | None, paths: Sequence[str], options: Sequence[str]
 ) -> tuple[Thumbnail, ...]:
-    """Return the images of a question with captions: the photographs, then the options in order."""
-    inputs = len(question.images) - len(options)
-    if inputs < 0:
-        return tuple(thumbnail(root, path, "Image") for path in question.images)
-    captions = [("Input image", "")] * inputs
-    for name, text in options.items():
-        right = ", right" if name == f"Option {answer}" else ""
-        captions.append((name, text + right))
-    return tuple(
-        replace(thumbnail(root, path, name), truth=truth)
-        for path, (name, truth) in zip(question.images, captions, strict=True)
-    )
+    """Return the images of a question with captions: the photographs, then the options in order;
+    options in words have no image.
+    """
+    inputs = len(paths) - len(options)
+    names = ["Input image"] * inputs + list(options) if inputs >= 0 else ["Image"] * len(paths)
+    return tuple(thumbnail(root, *named) for named in zip(paths, names, strict=True))
 
 
 def thumbnail(root: Path | None, path: str, name: str) -> Thumbnail:

@@ -105,7 +105,6 @@ def context(
     """Return the template's variables."""
     results, card = analysis.results, card_of(analysis)
     shown, tabled = order(analysis), order(analysis, MOST_TABLED)
-    every = [results.judges[i] for i in results.shown]
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     found = (
         summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
@@ -116,12 +115,10 @@ def context(
     return {
         "pair": None if compare is None else pair(analysis, *compare),
         "results": results,
-        "judges": every,
+        "judges": results.judges,
         "drawn": len(shown),
         "tabled": len(tabled),
-        "answers": _lines(
-            [card.judges[i] for i in results.shown], [j.name for j in every if j.simulated]
-        ),
+        "answers": _lines(card.judges, [j.name for j in results.judges if j.simulated]),
         "first": first.figures,
         "gamed": gamed(analysis),
         "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
@@ -136,7 +133,7 @@ def context(
         "version": visualjudge.__version__,
         "setups": [
             (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
-            for judge in every
+            for judge in results.judges
         ],
         "style": Markup(page_style(asset("report.css"))),
         "script": Markup(script),

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
 from visualjudge.analysis.figure_text import (
-    above_rows,
     plain_name,
     rough_points,
     rough_share,
     signed,
 )
-from visualjudge.analysis.figures import MARGIN, Cell, Comparison, EncodingChoice, JudgeResult
+from visualjudge.analysis.figures import MARGIN, Cell, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.points import Curve, Scatter, curves, scatters
-from visualjudge.analysis.value_and_interval import NO_TRUTH, ORDER_UNKNOWN, Estimate
+from visualjudge.analysis.plots.points import Line, lines
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES, MOST_TABLED = 6, 20
@@ -45,11 +44,9 @@ def order(analysis: Analysis, most: int = MOST_SERIES) -> list[int]:
     """Return the numbers of the judges that plots draw; of more than ``most``, the most accurate
     ones.
     """
-    numbers = list(analysis.results.shown)
-    if len(numbers) <= most:
-        return numbers
     right = [judge.pairwise.accuracy.shown.value or 0.0 for judge in analysis.results.judges]
-    return sorted(numbers, key=lambda i: -right[i])[:most]
+    numbers = list(range(len(right)))
+    return numbers if len(right) <= most else sorted(numbers, key=lambda i: -right[i])[:most]
 
 
 def shown(analysis: Analysis) -> list[JudgeResult]:
@@ -119,13 +116,41 @@ def estimates_plot(
     )
 
 
-def _by_judge(
-    analysis: Analysis, cells: Callable[[JudgeResult], Cells]
-) -> tuple[dict[str, Cells], list[int]]:
-    """Return the cells of each judge that has any, and its colour: its place among all."""
-    every = [(judge.name, cells(judge)) for judge in shown(analysis)]
-    kept = [k for k, (_, own) in enumerate(every) if own]
-    return {every[k][0]: every[k][1] for k in kept}, kept
+@dataclass(frozen=True)
+class EstimatesPlot:
+    """A plot with a row for each label and a series for each judge, from the ``cells`` of a judge:
+    points on an axis named ``label``, or shares without a label. ``missing`` says why there may be
+    none, with fewer than ``least`` rows.
+    """
+
+    name: str
+    title: str
+    caption: str
+    cells: Callable[[JudgeResult], Cells]
+    missing: str
+    label: str = ""
+    reading: str = INTERVALS
+    bars: bool = False
+    least: int = 1
+
+    def __call__(self, analysis: Analysis) -> Figure | LeftOut:
+        judges = shown(analysis)
+        found = {k: self.cells(judge) for k, judge in enumerate(judges)}
+        kept = [k for k, cells in found.items() if cells]
+        drawn = None
+        if len({text for k in kept for text in found[k]}) >= self.least:
+            drawn = estimates_plot(
+                self.name,
+                self.title,
+                self.caption,
+                {judges[k].name: found[k] for k in kept},
+                colours=kept,
+                label=self.label,
+                chance=None if self.label else judges[0].pairwise.chance,
+                reading=self.reading,
+                bars=self.bars,
+            )
+        return drawn or LeftOut(self.name, self.missing)
 
 
 def _accuracies(cells: Iterable[Cell]) -> Cells:
@@ -134,239 +159,192 @@ def _accuracies(cells: Iterable[Cell]) -> Cells:
     return {plain_name(cell.name): cell.accuracy.shown for cell in asked}
 
 
-def _chance(analysis: Analysis) -> float:
-    return shown(analysis)[0].pairwise.chance
+def _by_task(judge: JudgeResult) -> Cells:
+    return _accuracies(judge.by_task)
 
 
-def by_task(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the accuracy of each judge for each task."""
-    found, colours = _by_judge(analysis, lambda judge: _accuracies(judge.by_task))
-    drawn = estimates_plot(
+def _by_error_type(judge: JudgeResult) -> Cells:
+    return _accuracies(judge.by_error_type)
+
+
+def _leanings(judge: JudgeResult) -> Cells:
+    rows = (row for row in judge.bias if row.estimate.value is not None)
+    return {row.leans_to: row.estimate for row in rows}
+
+
+def _probes(judge: JudgeResult) -> Cells:
+    return {plain_name(row.name): row.effect for row in judge.probes}
+
+
+def _photograph(judge: JudgeResult) -> Cells:
+    need = judge.photograph
+    if need is None:
+        return {}
+    return {ALL: need.all.least} | {plain_name(row.task): row.least for row in need.by_task}
+
+
+SHOWN = (
+    EstimatesPlot(
         "tasks",
         "Right answers by task",
         "Share of pairs in which the judge gives the right answer; a reply without an answer "
         "counts as wrong.",
-        found,
-        colours=colours,
-        chance=_chance(analysis),
+        _by_task,
+        "no pairwise question with a known answer was asked",
         reading=f"The dashed line marks guessing. {INTERVALS}",
-    )
-    return drawn or LeftOut("tasks", NO_TRUTH if found else "no pairwise question was asked")
-
-
-def by_error_type(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the accuracy of each judge for each type of error."""
-    found, colours = _by_judge(analysis, lambda judge: _accuracies(judge.by_error_type))
-    if len({text for cells in found.values() for text in cells}) < 2:
-        return LeftOut("errors", "the questions have a single error type")
-    drawn = estimates_plot(
+    ),
+    EstimatesPlot(
         "errors",
         "Right answers by the error in the worse option",
         "Share of pairs in which the judge gives the right answer.",
-        found,
-        colours=colours,
-        chance=_chance(analysis),
+        _by_error_type,
+        "the questions do not have several error types and known answers",
         reading=f"The dashed line marks guessing. {INTERVALS}",
+        least=2,
+    ),
+    EstimatesPlot(
+        "leanings",
+        "Preference for one kind of option",
+        "Half the difference in accuracy between pairs in which this option is right and pairs in "
+        "which it is wrong, at equal difficulty: 0 without a bias, 50 for a judge that uses "
+        "nothing else.",
+        _leanings,
+        "the questions asked cannot show a bias, or the order of the options is not known",
+        "Preference in points",
+        bars=True,
+    ),
+    EstimatesPlot(
+        "probes",
+        "Effect of irrelevant changes on the answers",
+        "Effect of each probe; a probe changes one thing that must not affect the answer.",
+        _probes,
+        "no probe was asked about enough questions (visualjudge probe)",
+        "Effect in points",
+    ),
+    EstimatesPlot(
+        "photograph",
+        "Accuracy gained from the photograph",
+        "Accuracy with the photograph minus accuracy without it, on the same pairs.",
+        _photograph,
+        "no question was asked without its photograph",
+        "Points gained from the photograph",
+        "“Without” means with uniform grey or with another photograph, whichever makes the "
+        "difference smaller. A judge does not need the photograph if the difference is "
+        f"significantly below {100 * MARGIN:g} points. {INTERVALS}",
+    ),
+)
+
+
+def _lines(
+    name: str,
+    title: str,
+    caption: str,
+    columns: tuple[str, str],
+    found: Sequence[Line],
+    labels: tuple[str, str],
+    reading: str,
+    end: float | None = None,
+) -> Figure:
+    rows = [(line.title, x, y, int(n)) for line in found for x, y, n in line.points]
+    return Figure(
+        name,
+        title,
+        caption,
+        ("judge", *columns, "n"),
+        tuple(rows),
+        lambda width: lines(found, labels, width, end),
+        reading,
     )
-    return drawn or LeftOut("errors", NO_TRUTH)
 
 
 def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     """Draw accuracy against the difference between the options (or in severity)."""
-    charts = []
+    found = []
     for k, judge in enumerate(shown(analysis)):
         row = next((r for r in judge.sensitivity if (r.scope, r.against) == ("all", against)), None)
         if row is not None and len(row.points) > 1:
-            charts.append(Curve(judge.name, k, row))
-    if not charts:
+            points = tuple((point.x, point.share, point.n) for point in row.points)
+            found.append(Line(judge.name, k, points, row))
+    if not found:
         return LeftOut(against, f"no pairs with several differences in {against}")
     label = f"Difference in {against}"
     if against == "margin":
         label = "Difference between the options’ scores (out of 10)"
-    data = [
-        (chart.title, point.x, point.share, int(point.n))
-        for chart in charts
-        for point in chart.row.points
-    ]
-    return Figure(
+    return _lines(
         against,
         f"Right answers by the difference in {'score' if against == 'margin' else against}",
         "Share of right answers to pairs whose options differ by so much.",
-        ("judge", against, "accuracy", "n"),
-        tuple(data),
-        lambda width: curves(charts, label, width),
+        (against, "accuracy"),
+        found,
+        (label, "Right answers"),
         "Each marker stands for a range of differences; larger markers have more verdicts. A curve "
         "is drawn where it fits; the vertical line is at its 75 % point, and the band shows the "
         "curve with this point at either end of its 95 % interval.",
     )
 
 
-def leanings(analysis: Analysis) -> Figure | LeftOut:
-    """Draw how far a judge leans towards one kind of option; the option shown first comes first."""
-    found, colours = _by_judge(
-        analysis,
-        lambda judge: {
-            row.leans_to: row.estimate for row in judge.bias if row.estimate.value is not None
-        },
-    )
-    drawn = estimates_plot(
-        "leanings",
-        "Preference for one kind of option",
-        "Half the difference in accuracy between pairs in which this option is right and pairs in "
-        "which it is wrong, at equal difficulty: 0 without a bias, 50 for a judge that uses "
-        "nothing else.",
-        found,
-        colours=colours,
-        label="Preference in points",
-        bars=True,
-    )
-    known = all(judge.order_shown for judge in shown(analysis))
-    return drawn or LeftOut(
-        "leanings", "the questions asked cannot show a bias" if known else ORDER_UNKNOWN
-    )
-
-
-BINS = 10
+def severity(analysis: Analysis) -> Figure | LeftOut:
+    """Draw accuracy against the difference in severity."""
+    return margin(analysis, "severity")
 
 
 def scores(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the judge's scores against the true ones."""
-    charts, data = [], []
+    """Draw the judge's mean score in each tenth of the scale."""
+    found = []
     for k, i in enumerate(order(analysis)):
         table = analysis.study.kind(i, "scoring", ("usable", "number", "truth"))
-        table = table.filter(pl.col("usable")).drop_nulls()
-        if table.is_empty():
-            continue
-        truth, stated = (table[name].to_numpy().astype(float) for name in ("truth", "number"))
-        means = _means(truth, stated)
-        name = analysis.results.judges[i].name
-        charts.append(Scatter(name, k, means))
-        data += [(name, *row) for row in means]
-    if not charts:
+        table = table.filter("usable").drop_nulls()
+        tenth = pl.col("truth").floor().clip(0, 9)
+        means = table.group_by(tenth=tenth).agg(pl.col("truth", "number").mean(), n=pl.len())
+        points = tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
+        if points:
+            found.append(Line(analysis.results.judges[i].name, k, points))
+    if not found:
         return LeftOut("scores", "no scoring question has a known score and a reply that was read")
-    return Figure(
+    return _lines(
         "scores",
         "Scores of the judge by the true score",
         "Mean score of the judge in each tenth of the scale; on the dashed line both are equal.",
-        ("judge", "true_score", "mean_score", "n"),
-        tuple(data),
-        lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
-        "Larger dots stand for more replies.",
-    )
-
-
-def _means(truth: np.ndarray, stated: np.ndarray) -> tuple[tuple[float, float, int], ...]:
-    """Return the mean true and stated score in each of ten bins of the truth."""
-    bins = np.minimum((truth / 10 * BINS).astype(int), BINS - 1)
-    return tuple(
-        (float(truth[bins == b].mean()), float(stated[bins == b].mean()), int((bins == b).sum()))
-        for b in np.unique(bins)
+        ("true_score", "mean_score"),
+        found,
+        ("True score", "Judge’s score"),
+        "Larger markers stand for more replies.",
+        10.0,
     )
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
     """Draw stated probabilities against observed frequencies."""
-    card, charts, data = card_of(analysis), [], []
+    card, found = card_of(analysis), []
     for k, i in enumerate(order(analysis)):
         stated = card.judges[i].probabilities
         if stated is not None:
-            bins = tuple((b.stated, b.observed, b.n) for b in stated.bins)
-            charts.append(Scatter(card.judges[i].judge, k, bins))
-            data += [(card.judges[i].judge, *row) for row in bins]
-    if not charts:
+            bins = tuple((b.stated, b.observed, b.n) for b in stated.bins if b.n)
+            found.append(Line(card.judges[i].judge, k, bins))
+    if not found:
         return LeftOut("reliability", "no reply states a probability")
-    labels = ("Stated probability of A", "A was right")
-    return Figure(
+    return _lines(
         "reliability",
         "Stated probabilities and how often they came true",
         "How often A was right, by the probability that the judge stated for A.",
-        ("judge", "stated", "came_true", "n"),
-        tuple(data),
-        lambda width: scatters(charts, (0.0, 1.0), labels, width),
-        "On the dashed line, both are equal; larger dots stand for more answers.",
-    )
-
-
-def probes(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the effect of each probe."""
-    found, colours = _by_judge(
-        analysis, lambda judge: {plain_name(row.name): row.effect for row in judge.probes}
-    )
-    drawn = estimates_plot(
-        "probes",
-        "Effect of irrelevant changes on the answers",
-        "Effect of each probe; a probe changes one thing that must not affect the answer.",
+        ("stated", "came_true"),
         found,
-        colours=colours,
-        label="Effect in points",
+        ("Stated probability of A", "A was right"),
+        "On the dashed line, both are equal; larger markers stand for more answers.",
+        1.0,
     )
-    few = "no probe has enough questions to measure an effect"
-    return drawn or LeftOut("probes", few if found else "no probes were asked (visualjudge probe)")
-
-
-def photograph(analysis: Analysis) -> Figure | LeftOut:
-    """Draw how much more often a judge is right with the photograph than without, by task."""
-
-    def gains(judge: JudgeResult) -> Cells:
-        need = judge.photograph
-        if need is None:
-            return {}
-        return {ALL: need.all.least} | {plain_name(row.task): row.least for row in need.by_task}
-
-    found, colours = _by_judge(analysis, gains)
-    drawn = estimates_plot(
-        "photograph",
-        "Accuracy gained from the photograph",
-        "Accuracy with the photograph minus accuracy without it, on the same pairs.",
-        found,
-        colours=colours,
-        label="Points gained from the photograph",
-        reading="“Without” means with uniform grey or with another photograph, whichever makes the "
-        "difference smaller. A judge does not need the photograph if the difference is "
-        f"significantly below {100 * MARGIN:g} points. {INTERVALS}",
-    )
-    return drawn or LeftOut("photograph", "no question was asked without its photograph")
-
-
-def baseline(analysis: Analysis) -> Figure | LeftOut:
-    """Draw how far each judge is above the local baseline, by task."""
-    found, colours = _by_judge(
-        analysis,
-        lambda judge: {
-            plain_name(row.task) if k else ALL: row.gap for k, row in enumerate(above_rows(judge))
-        },
-    )
-    drawn = estimates_plot(
-        "baseline",
-        "Accuracy above the local baseline",
-        "Accuracy of the judge minus that of the local baseline, on the questions that the "
-        "baseline answered.",
-        found,
-        colours=colours,
-        label="Points above the baseline",
-        reading=UNADJUSTED,
-    )
-    return drawn or LeftOut(
-        "baseline", "no run of the local baseline is among the runs (judge --backend local)"
-    )
-
-
-def _compared(analysis: Analysis) -> dict[str, Comparison]:
-    """Return the comparisons of the judges that are drawn, by their names."""
-    names = {judge.name for judge in shown(analysis)}
-    rows = analysis.results.comparisons
-    return {f"{row.a} minus {row.b}": row for row in rows if {row.a, row.b} <= names}
 
 
 def judges(analysis: Analysis) -> Figure | LeftOut:
     """Draw the difference in accuracy between every two judges."""
-    rows = _compared(analysis)
+    names = {judge.name for judge in shown(analysis)}
+    rows = [row for row in analysis.results.comparisons if {row.a, row.b} <= names]
     drawn = estimates_plot(
         "judges",
         "Difference in accuracy between judges",
         "Accuracy of the first judge minus that of the second, on the questions that both were "
         "asked.",
-        {"difference": {name: row.gap for name, row in rows.items()}},
+        {"difference": {f"{row.a} minus {row.b}": row.gap for row in rows}},
         label="Points in favour of the first",
         reading=UNADJUSTED,
     )
@@ -421,17 +399,12 @@ def _less(choice: EncodingChoice, best: str) -> Cells:
 
 PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {
     "pairs": pairs,
-    "tasks": by_task,
     "judges": judges,
-    "baseline": baseline,
-    "errors": by_error_type,
+    **{plot.name: plot for plot in SHOWN},
     "margin": margin,
-    "severity": lambda analysis: margin(analysis, "severity"),
-    "leanings": leanings,
+    "severity": severity,
     "scores": scores,
     "reliability": reliability,
-    "photograph": photograph,
-    "probes": probes,
 }
 """Plots that a study has once; :func:`encodings` come in addition."""
 

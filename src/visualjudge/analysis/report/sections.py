@@ -11,17 +11,14 @@ from visualjudge.analysis.columns import (
     COMPARISON,
     LEAK,
     SOURCE,
-    TASK_GAP,
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE, checks_table
-from visualjudge.analysis.decisions.checks import ICONS
-from visualjudge.analysis.decisions.model_answer import short_answer
-from visualjudge.analysis.decisions.pairs_figure import resolution, separated
+from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
 from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
+from visualjudge.analysis.leaks import as_right
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import examples, probe_examples
 from visualjudge.analysis.report.plots import encodings
@@ -33,8 +30,7 @@ from visualjudge.analysis.report.section import (
     grid,
     headline_grid,
 )
-from visualjudge.analysis.rule_text import as_right
-from visualjudge.core.text_tables import Styled, Table
+from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
 LEVEL = 0.05
@@ -47,12 +43,10 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
     ``shown``: the judges that it is about, by number; the headline has all.
     """
     judges = [analysis.results.judges[i] for i in shown]
-    every = [analysis.results.judges[i] for i in analysis.results.shown]
-    cards = [card.judges[i] for i in analysis.results.shown]
+    every = analysis.results.judges
     found = [
         _answers(judges, card),
         _compared(analysis, judges, drawn),
-        _baseline(judges, drawn),
         _encodings(analysis, judges),
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
@@ -75,7 +69,9 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             [headline_grid(every)],
             detail=True,
         ),
-        Section("checks", "Checks", "", [checks_table(cards, words.names_of(every))], detail=True),
+        Section(
+            "checks", "Checks", "", [checks_table(card.judges, words.names_of(every))], detail=True
+        ),
         *_details(judges),
     ]
     return [section for section in found if section.filled]
@@ -106,22 +102,10 @@ MOST_WITH_EXAMPLES = 2
 
 def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
     """Say for each task whether models may be ranked."""
-    cells = {}
     names = {judge.name for judge in judges}
-    for own in (own for own in card.judges if own.judge in names and len(own.tasks) > 1):
-        for task in own.tasks:
-            below = f"{separated(task)} pairs"
-            if task.models.resolution is not None:
-                below += f"; resolution {resolution(task)}"
-            word, icon = short_answer(task), ICONS[task.state]
-            cell = Styled(word, below=below, state=task.state, icon=icon)
-            cells[plain_name(task.task), own.judge] = cell
-    return Section(
-        "answers",
-        "May I rank models of a single task?",
-        TASKS_NOTE,
-        [by_rows(["Task"], judges, cells)],
-    )
+    by_task = tasks_table([own for own in card.judges if own.judge in names])
+    tables = [] if by_task is None else [replace(by_task, title="")]
+    return Section("answers", "May I rank models of a single task?", asked=tables)
 
 
 def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
@@ -144,26 +128,9 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
         "compared",
         "Which judge is better?",
         "Judges are compared on the questions that both were asked; a missing answer counts as "
-        "wrong.",
+        "wrong, but questions that the local judge declined are left out.",
         [replace(table, keys=2, notes=notes), efforts(judges)],
         plots=[drawn["judges"]],
-    )
-
-
-def _baseline(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
-    lines = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
-    return Section(
-        "baseline",
-        "Is the judge better than the local baseline?",
-        "The local baseline is a small model without language that sees the image and the "
-        "prediction. Where a judge is not better, low-level features carry as much information as "
-        "its answers. Intervals are not adjusted.",
-        each(
-            judges,
-            lambda judge: grid(TASK_GAP, words.above_rows(judge)),
-        ),
-        lines,
-        [drawn["baseline"]],
     )
 
 
@@ -222,7 +189,6 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
         "fits.",
         [
             by_rows(["Questions · distance"], judges, cells, NONE),
-            across("Margin between the scores", judges, lambda judge: judge.by_margin),
         ],
         plots=[drawn["margin"], drawn["severity"]],
     )
@@ -389,9 +355,6 @@ def _unread(judges: Sequence[JudgeResult]) -> Table:
             cells[name, judge.name] = f"{number(count)} ({percent(count / max(1, unread.n))})"
         cells["Accuracy on pairs", judge.name] = words.with_ends(pairs.share)
         cells["Accuracy on pairs of the replies read", judge.name] = words.with_ends(pairs.parsed)
-        if unread.extracted:
-            name = "Accuracy on pairs with the second reader"
-            cells[name, judge.name] = percent(unread.accuracy_with_extracted)
         if unread.of_probes:
             cells["Failed in probes", judge.name] = many(unread.of_probes, "reply")
     return by_rows(["All question types"], judges, cells, "0")

@@ -42,12 +42,5 @@ def _headline(judges: Sequence[JudgeResult]) -> Table:
 
 def _notes(judges: Sequence[JudgeResult]) -> Iterator[str]:
     for judge in judges:
-        lines = [
-            words.above(judge),
-            words.failures(judge),
-            *words.leanings(judge),
-            words.probes(judge),
-            words.photograph(judge),
-        ]
-        for line in filter(None, lines):
+        for line in filter(None, (words.probes(judge), words.photograph(judge))):
             yield f"{judge.name}: {line}"

@@ -15,7 +15,7 @@ from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
 from visualjudge.apps.adopt.files import Row, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
-from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning, models_of
+from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
 from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
@@ -192,7 +192,6 @@ def adopt(
 
 
 def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
-    """Return the name, the rows and the scale of a table, of a log, or of several files."""
     if isinstance(table, pl.DataFrame):
         table = table.to_dicts()
     elif hasattr(table, "to_dict"):  # of pandas, which is not imported
@@ -228,7 +227,6 @@ def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
 
 
 def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row:
-    """Return the cells of a record by role."""
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
@@ -243,7 +241,6 @@ def _check(
     roles: Mapping[str, str],
     answers: Mapping[str, str],
 ) -> None:
-    """Raise an error if the columns or the answers cannot be used."""
     if not {"verdict", "reply"} & set(roles):
         lists = (
             f"; columns of lists or objects are not read: {', '.join(sorted(nested))}"
@@ -283,7 +280,6 @@ def _check_whole(records: Records, roles: Mapping[str, str]) -> None:
 
 
 def _values(rows: Sequence[Row], role: str, answers: Mapping[str, str]) -> set[str]:
-    """Return the distinct values of a column without those that mean a missing value."""
     texts = {meaning(row.get(role), answers) for row in rows}
     return {text for text in texts if not is_missing(text)}
 
@@ -325,14 +321,6 @@ def _written(
 
 
 def _distinct(table: Table, origin: Origin, drop: bool) -> list[tuple[Answered, Verdict]]:
-    """Return each row with its verdict.
-
-    Raises
-    ------
-    DataError
-        If a judge has answered a question twice in one order, unless the answers are equal and
-        such rows are dropped.
-    """
     judged: dict[tuple[Any, ...], tuple[Answered, Verdict]] = {}
     again: list[Row] = []
     how = (
@@ -387,7 +375,7 @@ def unknown_orders(table: Table, judged: Judged) -> Counter[str]:
 
 def notes(table: Table, judged: Judged) -> Iterator[str]:
     """Yield a sentence for each fact that the table lacks."""
-    columns, rows = table.columns, [one.row for one, _ in judged]
+    columns = table.columns
     unknown = unknown_orders(table, judged).total()
     if unknown:
         every = not any(one.shown for one, _ in judged)
@@ -409,18 +397,6 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
             f"{columns['item']}: {pluralize(len(table.in_several), 'name')} in several values of "
             f"{columns['group']}, kept apart as different questions, such as "
             f"{min(table.in_several)}"
-        )
-    lone = sum(row["group"] is None for row in rows if "group" in row)
-    if 0 < lone < len(rows):
-        yield (
-            f"{columns['group']}: {pluralize(lone, 'row')} without it, whose questions count as "
-            "independent cases"
-        )
-    alike = sum(a is not None and a == b for a, b in map(models_of, rows))
-    if table.pairs and alike:
-        yield (
-            f"{columns['model_a']}, {columns['model_b']}: the same source in "
-            f"{pluralize(alike, 'row')}, which rank no sources"
         )
     yield from _of_letters(table, judged)
 

@@ -104,7 +104,6 @@ def fetch(
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in nested lists and objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -254,7 +253,6 @@ def adopt_questions(
 
 
 def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) -> Any:
-    """Return a question in its stored form, with its images in the dataset."""
     images = []
     for name in map(str, row["images"]):
         if name not in paths:

@@ -164,7 +164,6 @@ class Table:
         return "tie" if known[0] == known[1] else "AB"[known[0] < known[1]]
 
     def _verdict(self, row: Row, turned: bool) -> Answer:
-        """Return the verdict of a row in the letters of the stored question, or on its scale."""
         if self.pairs:
             letter = self._letter(row, "verdict")
             return TURNED.get(letter, letter) if turned else letter

@@ -1,10 +1,9 @@
-"""Faults of a dataset as a benchmark, and how much its predictions reveal by themselves.
+"""Faults of a dataset as a benchmark.
 
 ::
 
-    faults         all checks: duplicates, identical options, contradictory labels, blind rules
+    faults         all checks: duplicates, identical options, contradictory labels, rules
     images         digests and thumbnails of images
-    blind_solver   how often predictions alone give the answer away, without the photograph
 """
 
 from visualjudge.apps.audit.faults import Audit, audit

@@ -9,12 +9,10 @@ from typing import Any, Literal
 
 from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.estimate import holm
-from visualjudge.analysis.figure_text import percent, percents
+from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures import Leak
-from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.rule_text import RULES
+from visualjudge.analysis.leaks import RULES, leak_audit
 from visualjudge.analysis.study_table import question_table
-from visualjudge.apps.audit.blind_solver import Blind, blind_accuracy
 from visualjudge.apps.audit.images import Look, Tick, looks, near, original
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, Question
@@ -28,17 +26,12 @@ Kind = Literal[
     "near_duplicates",
     "constant_answer",
     "leak",
-    "blind",
 ]
 SHOWN = 10
 LEVEL, OFF = 0.01, 0.05
 """An answer or a rule is at fault if its share of right answers is this far from ½ beyond chance
 (1 %, Holm over tasks).
 """
-BLIND_NOTE = (
-    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 "
-    "%, with an interval above 50 %, a judge can be right without the photograph."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +48,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """The checks made, one entry per kind, and the accuracy of a solver that sees no photograph."""
+    """The checks made, one entry per kind."""
 
     dataset: str
     questions: int
     checked: tuple[Finding, ...]
-    blind: tuple[Blind, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -68,63 +60,36 @@ class Audit:
         return tuple(row for row in self.checked if row.count)
 
     def json(self) -> dict[str, Any]:
-        """Return ``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
-        "blind": [{"task", "error_type", "accuracy", "interval", "pairs", "images"}]}``.
-        """
+        """Return the findings, and the number of items that each kind of check looked at."""
         return {
             "dataset": self.dataset,
             "questions": self.questions,
             "findings": [asdict(row) for row in self.findings],
             "checked": {row.kind: row.total for row in self.checked},
-            "blind": [asdict(row) for row in self.blind],
         }
 
     def __str__(self) -> str:
         rows = tuple((row.kind, str(row.count), str(row.total)) for row in self.checked)
         notes = tuple(f"{row.kind}: {line}" for row in self.findings for line in row.examples)
-        faults = Table(("Kind", "Found", "Looked at"), rows, notes, f"Faults of {self.dataset}")
-        if not self.blind:
-            return faults.text()
-        blind = tuple(
-            (
-                row.task,
-                row.error_type,
-                percent(row.accuracy),
-                percents(row.interval),
-                str(row.pairs),
-                str(row.images),
-            )
-            for row in self.blind
-        )
-        titles = (
-            "Task",
-            "Error type",
-            "Right without the photograph",
-            "95 %",
-            "Pairs",
-            "Images",
-        )
-        table = Table(titles, blind, (BLIND_NOTE,), "What the predictions give away", keys=2)
-        return f"{faults.text()}\n{table.text()}"
+        titles = ("Kind", "Found", "Looked at")
+        return Table(titles, rows, notes, f"Faults of {self.dataset}").text()
 
 
 def audit(dataset: Dataset, *, tick: Tick = lambda done, total: None) -> Audit:
     """Look for identical options, near duplicates, contradictory labels, answers that are constant,
-    and rules or predictions that give the answer away.
+    and rules that give the answer away.
 
     ``tick`` receives the number of images read.
     """
     seen = looks(dataset, (name for question in dataset for name in question.images), tick)
-    blind = () if dataset.labels_only else blind_accuracy(dataset)
     checked = (
         _identical_options(dataset, seen),
         _contradictory_labels(dataset),
         _near_duplicates(dataset, seen),
         _constant_answer(dataset),
         _leaks(dataset),
-        _finding("blind", [str(row) for row in blind if row.at_fault], len(blind)),
     )
-    return Audit(str(dataset.root), len(dataset), checked, blind)
+    return Audit(str(dataset.root), len(dataset), checked)
 
 
 def _finding(kind: Kind, faults: list[str], total: int) -> Finding:
@@ -132,7 +97,6 @@ def _finding(kind: Kind, faults: list[str], total: int) -> Finding:
 
 
 def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
-    """Return questions with an answer in which two options have the same text and pixels."""
     faults, total = [], 0
     for question in dataset:
         shown = () if question.question_type == "scoring" else _options(question, seen)
@@ -162,7 +126,6 @@ def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, .
 
 
 def _contradictory_labels(dataset: Dataset) -> Finding:
-    """Return annotations with different scores in different questions."""
     stated: dict[tuple[str, str, str], dict[float, str]] = defaultdict(dict)
     for question in dataset:
         for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
@@ -199,7 +162,6 @@ def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
 
 
 def _constant_answer(dataset: Dataset) -> Finding:
-    """Return tasks in which A (or B) is right too often."""
     answers: dict[str, list[str]] = defaultdict(list)
     for question in dataset:
         if question.question_type == "pairwise" and question.answer in ("A", "B"):
@@ -215,11 +177,11 @@ def _constant_answer(dataset: Dataset) -> Finding:
 
 
 def _leaks(dataset: Dataset) -> Finding:
-    """Return rules that ignore the content (the longer text, the larger file, more items, and all
-    together) and are right more often than chance, or less often, since their reverse leaks.
+    """Return rules that ignore the content (the longer text, the larger file, more items) and are
+    right more often than chance, or less often, since their reverse leaks.
     """
     rows = leak_audit(question_table(dataset.questions))
-    rules = [row for row in rows if row.rule != "position" and row.share.value is not None]
+    rules = [row for row in rows if row.share.value is not None]
     return _finding("leak", list(_leaking(rules)), len(rules))
 
 

@@ -2,6 +2,5 @@
 
 ::
 
-    inspect_tasks    tasks and scorers of Inspect: ``inspect eval visualjudge/judge``
-    lmms_eval_tasks  a dataset as a task of lmms-eval
+    inspect_tasks    a dataset as a task of Inspect: ``inspect eval visualjudge/judge``
 """

@@ -273,7 +273,6 @@ def _grade(
     classed: bool = False,
     errors: tuple[str, ...] | None = None,
 ) -> None:
-    """Write all groups of one ground truth, one per error type."""
     image_id = image_id or photo.name
     scene = ErrorScene(photo.size, labels, LEVELS, degraded, others)
     for error_type in errors or error_types(pages.task):

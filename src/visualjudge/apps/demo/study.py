@@ -58,7 +58,6 @@ def views(seed: int) -> Iterator[Photograph]:
 
 
 def _view(photo: Photograph, rng: np.random.Generator) -> Photograph | None:
-    """Return one region; None if it shows no object well enough."""
     height, width = photo.size
     side = int(rng.integers(CLOSEST, min(height, width) + 1))
     top, left = (int(rng.integers(0, size - side + 1)) for size in (height, width))

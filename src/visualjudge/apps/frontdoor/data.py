@@ -125,7 +125,6 @@ def import_samples(
         or a data frame with such columns. Images may be paths, H×W×3 uint8 arrays or PIL images;
         predictions records, payloads, arrays in the forms listed in docs/python.md, or objects of
         supervision.
-        :func:`from_fiftyone` makes samples too.
     out
         Data folder to create or extend.
     source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
+from visualjudge.apps.frontdoor.opened_run import Run, Runs, folder_of, folders_of
 from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def card(runs: Runs, *, options: MeasureOptions) -> Card:
 
 
 def correct(
-    runs: Runs,
+    run: Run | str | Path,
     labels: str | Path,
     *,
     kind: str | None = None,
@@ -73,7 +73,7 @@ def correct(
     Raises
     ------
     DataError
-        If a run or the labels cannot be read, or no source has labels on at least 3 images.
+        If the run or the labels cannot be read, or no source has labels on at least 3 images.
 
     Examples
     --------
@@ -83,11 +83,11 @@ def correct(
     """
     from visualjudge.analysis.decisions.correct import correct as make
 
-    return make(folders_of(runs), labels, kind=kind, dataset=dataset, gap=gap)
+    return make(folder_of(run), labels, kind=kind, dataset=dataset, gap=gap)
 
 
 def label(
-    runs: Runs,
+    run: Run | str | Path,
     n: int | None = None,
     *,
     kind: str | None = None,
@@ -104,19 +104,19 @@ def label(
         Number of items; None = 50, or all that remain.
     kind
         ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
-        ranking that the runs answered.
+        ranking that the run answered.
     labels
         Existing labels, drawn with equal probabilities: their items are not drawn again, and appear
         in the queue.
     dataset
-        Folder of the dataset, if it has moved since the runs.
+        Folder of the dataset, if it has moved since the run.
     seed
         Seed of the draw.
 
     Raises
     ------
     DataError
-        If a run cannot be read, or has no unlabelled items, or fewer than ``n``.
+        If the run cannot be read, or has no unlabelled items, or fewer than ``n``.
 
     Examples
     --------
@@ -126,4 +126,4 @@ def label(
     """
     from visualjudge.analysis.decisions.items_to_label import label as make
 
-    return make(folders_of(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+    return make(folder_of(run), n, kind=kind, labels=labels, dataset=dataset, seed=seed)

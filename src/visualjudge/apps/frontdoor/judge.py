@@ -67,7 +67,7 @@ def client(
         Whether to cache replies in the user's cache folder, or the folder to use instead
         (``cache_dir`` names it too).
     batch
-        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic), at half the
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
         price and within a day, or settings for them
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
     fields

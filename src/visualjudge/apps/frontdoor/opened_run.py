@@ -108,7 +108,12 @@ def folders_of(runs: Runs) -> list[str | Path]:
     given = [runs] if isinstance(runs, Run | str | Path) else runs
     if not given:
         raise UsageError("runs must name at least one run, got none")
-    return [run.path if isinstance(run, Run) else run for run in given]
+    return [folder_of(run) for run in given]
+
+
+def folder_of(run: Run | str | Path) -> str | Path:
+    """Return the folder of a run, given as a path or as a run."""
+    return run.path if isinstance(run, Run) else run
 
 
 def open_run(path: str | Path) -> Run:

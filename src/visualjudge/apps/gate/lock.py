@@ -119,7 +119,6 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> dict[str, Any]:
 
 
 def _wording(question: Question) -> str:
-    """Return the prompt without its options."""
     text = question.prompt
     for start, end in sorted(_spans(question), reverse=True):
         text = text[:start] + text[end:]

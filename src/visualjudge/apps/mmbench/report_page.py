@@ -1,6 +1,4 @@
-"""The report as one HTML file: tables, comparisons, and wrong answers with their images. Needs no
-network.
-"""
+"""The report as one HTML file: the table, and wrong answers with their images. Needs no network."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 from PIL import Image
@@ -18,7 +15,6 @@ from visualjudge.apps.mmbench.scores import (
     Model,
     column_names,
     lines,
-    measures,
     percent,
     without_reply,
 )
@@ -32,9 +28,7 @@ IMAGE_SIDE = 480
 HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
 
-def page(
-    table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100
-) -> str:
+def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
     """Return the HTML; ``most`` limits the wrong answers per model.
 
     All text is escaped, because questions and replies come from others.
@@ -44,16 +38,14 @@ def page(
     env = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
-    env.filters |= {"percent": percent, "points": _points, "p": _p, "clipped": _clipped}
+    env.filters |= {"percent": percent, "clipped": _clipped}
     return env.get_template("report.html").render(
         style=Markup(page_style((TEMPLATES / "report.css").read_text("utf-8"))),
         table_name=table.path.name,
         rules=models[0].evaluation.rules,
         columns=column_names(models),
         lines=list(lines(models)),
-        measures=measures(models),
         without_reply=list(without_reply(models)),
-        comparisons=compared,
         models=[_section(table, model, most) for model in models],
         most=most,
     )
@@ -79,14 +71,6 @@ def _thumbnail(table: Table, line: ScoredRow) -> str:
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def _points(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:+.1f}"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
 
 
 # Shorten a long reply to its beginning and end, where the answer usually is.

@@ -1,30 +1,22 @@
-"""The figures of an evaluation, with intervals: ``scores.json``, MMBench's table, and pairwise
-comparisons of models.
+"""The figures of an evaluation, with intervals: ``scores.json`` and MMBench's table.
 
 The rotations of a question are correlated, so each interval leaves out one question in turn (95 %,
 see :mod:`visualjudge.analysis.estimate`); with fewer than five questions no
 interval is given.
 
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
-Models are compared on the questions that both were scored on: McNemar 1947, exact (a sign test of
-the discordant pairs), where pairs are independent; the jackknife over questions
-(:mod:`visualjudge.analysis.estimate`), which holds for rotations too; Holm 1979
-over all pairs of models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.analysis.accuracy_cells import estimate_of, known
-from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.estimate import gap_ends, gap_p, holm, ratio, shares
+from visualjudge.analysis.estimate import shares
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table
@@ -39,8 +31,7 @@ ABILITIES = {
     "attribute_reasoning": "AR",
 }
 ALL = "all"
-# Index to (cluster, hit).
-Hits = Mapping[int, tuple[int, bool]]
+
 
 CATEGORIES: Mapping[str, Callable[[Row], str]] = {
     "by_category": lambda row: row.category,
@@ -221,19 +212,19 @@ def _cell(piece: Slice, measure: str) -> dict[str, Any]:
     }
 
 
-def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def as_json(models: Sequence[Model]) -> dict[str, Any]:
     """Return the report as plain JSON."""
     table = [{name: getattr(line, name) for name in LINE} for line in lines(models)]
     own = [{"name": model.name, **scores(model.evaluation)} for model in models]
-    return {"table": table, "comparisons": list(compared), "models": own}
+    return {"table": table, "models": own}
 
 
 LINE = ("model", "split", "measure", "cells")
 
 
-def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
-    """Return the report for a terminal: the table, then one line for each pair of models."""
-    names, called = column_names(models), measures(models)
+def as_text(models: Sequence[Model]) -> str:
+    """Return the table for a terminal."""
+    names = column_names(models)
     rows = []
     for line in lines(models):
         read = percent(line.cells["Overall"]["extraction_rate"])
@@ -242,8 +233,7 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
         ]
         rows.append((line.model, line.split, line.label, read, *values))
     columns = ("model", "split", "measure", "read", *names)
-    notes = [_comparison_line(row, called[row["measure"]]) for row in compared]
-    return Table(columns, tuple(rows), (*without_reply(models), *notes), keys=3).text()
+    return Table(columns, tuple(rows), tuple(without_reply(models)), keys=3).text()
 
 
 def without_reply(models: Sequence[Model]) -> Iterator[str]:
@@ -265,70 +255,3 @@ def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
     right = percent(numbers["accuracy_of_replies"])
     told = f"of {rows - missing} replies {read} were read, {right} are right"
     return f"without a reply: {missing} of {rows} rows, counted as wrong; {told}"
-
-
-def _comparison_line(row: dict[str, Any], called: str) -> str:
-    pair = f"{row['a']} − {row['b']}, {called}"
-    if row["difference"] is None:
-        return f"{pair}: no question in common"
-    ends = [] if row["ci95"] is None else [f"{100 * edge:+.1f}" for edge in row["ci95"]]
-    span = f" [{', '.join(ends)}]" if ends else ""
-    p = "" if row["p"] is None else f", p = {row['p']:.3g}"
-    return f"{pair}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"
-
-
-def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
-    """Compare every pair of models by each of their measures
-    (:func:`~visualjudge.apps.mmbench.scores.measures`).
-
-    ``p`` is from the paired jackknife over questions, and ``p_holm`` adjusts it for the number of
-    pairs; ``mcnemar_p`` is exact, and None if rotations of a question are counted individually.
-    """
-    rows = []
-    for measure in measures(models):
-        part = [compare(a, b, measure) for a, b in combinations(models, 2)]
-        for row, p in zip(part, holm([row["p"] for row in part]), strict=True):
-            row["p_holm"] = p
-        rows += part
-    return rows
-
-
-def compare(a: Model, b: Model, measure: str) -> dict[str, Any]:
-    """Compare one pair of models; numbers are ``a`` minus ``b``, None without common questions."""
-    first, second = _hits(a, measure), _hits(b, measure)
-    common = sorted(first.keys() & second.keys())
-    row: dict[str, Any] = {"a": a.name, "b": b.name, "measure": measure, "n": len(common)}
-    if not common:
-        return row | dict.fromkeys(COMPARED)
-    right = np.array([[first[i][1], second[i][1]] for i in common])
-    only_a, only_b = (int(np.sum(right[:, k] & ~right[:, 1 - k])) for k in (0, 1))
-    discordant = only_a + only_b
-    gaps, sizes = cluster_sums(
-        right[:, 0].astype(float) - right[:, 1], [first[i][0] for i in common]
-    )
-    value, influence = ratio(gaps, sizes)
-    counts = np.array([float(discordant)]), np.array([float(len(right))])
-    ends, (p,) = gap_ends(value, influence, *counts), gap_p(value, influence, *counts)
-    gap = estimate_of(value, influence, ends, len(right))
-    exact = binomial_p(only_a, discordant) if discordant else 1.0
-    numbers = (*map(float, right.mean(axis=0)), gap.value, gap.interval, known(p), only_a, only_b)
-    independent = exact if len(sizes) == len(right) else None
-    return row | dict(zip(COMPARED, (*numbers, independent, len(sizes)), strict=True))
-
-
-COMPARED = (
-    *("accuracy_a", "accuracy_b", "difference", "ci95", "p", "only_a_right", "only_b_right"),
-    *("mcnemar_p", "questions"),
-)
-
-
-def _hits(model: Model, measure: str) -> Hits:
-    if measure == "circular_accuracy":
-        return {
-            group.index: (group.index, group.hit)
-            for group in model.evaluation.groups
-            if group.hit is not None
-        }
-    once = measure == "vanilla_accuracy"
-    rows = (line for line in model.evaluation.rows if not (once and line.row.rotation))
-    return {line.row.index: (line.row.group, line.hit) for line in rows}

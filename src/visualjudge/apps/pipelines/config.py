@@ -188,7 +188,6 @@ def _plain(node: Any, left: Iterator[int]) -> Any:
 
 
 def _user_config(file: Path) -> Any:
-    """Return ``user_config.yaml`` in the file's folder or a parent; empty if there is none."""
     folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
     places = (folder / USER_CONFIG for folder in folders)
     found = next((place for place in places if place.is_file()), None)
@@ -196,9 +195,6 @@ def _user_config(file: Path) -> Any:
 
 
 def _bases(file: Path, content: Any) -> dict[str, Any]:
-    """Return the content of the files of ``_base_``, and of theirs, by the names under which they
-    are included.
-    """
     found: dict[str, Any] = {}
     waiting = [(file, content)]
     while waiting:
@@ -224,7 +220,6 @@ def prompts_of(path: str | Path) -> Path | None:
 
 
 def _loaded(text: str) -> Any:
-    """Load YAML with environment variables in OmegaConf's syntax."""
     plain = _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
     return OmegaConf.load(io.StringIO(plain)) if plain.strip() else OmegaConf.create()
 
@@ -268,7 +263,6 @@ def _metric(file: Path, name: str, config: Any, keys: Mapping[str, str]) -> Metr
 
 
 def _without_login(url: str) -> str:
-    """Return ``url`` as it is shown, without user and password."""
     with suppress(ValueError):
         return public_url(url)
     return url

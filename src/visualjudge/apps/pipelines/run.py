@@ -178,7 +178,6 @@ async def run_pipeline(
 
 
 def _done(path: Path, rows: Sequence[Row]) -> set[str]:
-    """Return the keys of the rows that have their results in ``path``."""
     by_key = {str(row.key): row for row in rows}
     done, changed = set(), []
     for line in read_results(path) if path.is_file() else ():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -15,17 +13,14 @@ from visualjudge.analysis.question_table import merged
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
-from visualjudge.core.errors import DataError, UsageError
-from visualjudge.data.equal_sources import equal_sources
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.build import build
+from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
+from visualjudge.dataset.question_filter import stem_named
 from visualjudge.dataset.sampling import Group, group, pairs_of
-from visualjudge.judges.base import Ask
-from visualjudge.options import JUDGE_ANALYSIS, BuildOptions, Caps, Selection
-from visualjudge.runs.asks import estimate
-from visualjudge.runs.budget import Prices
+from visualjudge.options import Caps, Selection
 from visualjudge.runs.folder import RunFolder
 
 USUAL = JudgeModel(
@@ -36,23 +31,18 @@ USUAL = JudgeModel(
     ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
+COST = "A pilot's tokens tell the cost; without them, `judge --dry-run --price` estimates it."
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "tokens_in", "tokens_out",
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Rate:
-    """Tokens of one call."""
-
-    tokens_in: float
-    tokens_out: float
-
-
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Basis of a plan: the pool of one task, the judge, and the tokens of a call in an encoding."""
+    """Basis of a plan: the pool of one task, the judge, and the tokens of a call (input,
+    output) in an encoding, which only a pilot tells.
+    """
 
     kind: str
     place: str
@@ -60,7 +50,7 @@ class Target:
     pool: Pool
     judge: JudgeModel
     encoding: str
-    rate: Rate
+    tokens: tuple[float, float] | None
     notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
@@ -129,30 +119,26 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
     notes = [
         f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
     ]
-    if spent["tokens_in"] is None:
-        rate = _estimated(study.root or root, name, encoding)
-        notes.append(
-            "The pilot states no tokens: they are estimated as `judge --dry-run` estimates them."
-        )
-    else:
-        rate = Rate(spent["tokens_in"], spent["tokens_out"] or 0.0)
+    counted = spent["tokens_in"] is not None
+    tokens = (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
+    notes += [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
         named = ", ".join(judge.assumed)
         notes.append(f"Not in the pilot, so typical values are assumed: variance of {named}.")
-    return Target("run", str(root), name, pool, judge, encoding, rate, tuple(notes))
+    return Target("run", str(root), name, pool, judge, encoding, tokens, tuple(notes))
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
     for name in wanted:
         if name not in known:
             raise UsageError(
-                f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})"
+                f"--encoding must be {one_of(stem_named(name, known), sorted(known))}, "
+                f"got {name} ({place})"
             )
     return list(wanted) or sorted(known)
 
 
 def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
-    """Return the distinct pairs of the pairwise questions."""
     pairs = questions.filter(
         (pl.col("kind") == "pairwise")
         & (pl.col("task").cast(pl.String) == task)
@@ -189,8 +175,8 @@ def _of_dataset(
         .to_list()
     )
     pool, style = _pool(table, name, root), _chosen(styles, encodings, root)[0]
-    judge, rate = USUAL.at(USUAL.level, pool), _estimated(root, name, style)
-    return Target("dataset", str(root), name, pool, judge, style, rate, _without_pilot())
+    judge = USUAL.at(USUAL.level, pool)
+    return Target("dataset", str(root), name, pool, judge, style, None, _without_pilot())
 
 
 def _without_pilot() -> tuple[str, ...]:
@@ -201,21 +187,8 @@ def _without_pilot() -> tuple[str, ...]:
         f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
         f"{order:g} in one order; {100 * USUAL.failed:.0f} % of replies fail. To use figures of "
         "your judge, judge 50 to 200 questions and plan from that run.",
-        "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",
+        COST,
     )
-
-
-def _estimated(root: Path, task: str, encoding: str) -> Rate:
-    """Estimate the tokens of a call from up to 60 questions."""
-    dataset = load_dataset(root)
-    asked = dataset.filter(task=task, encoding=encoding, question_type="pairwise")
-    asks = [Ask(question) for question in islice(asked, 60)]
-    if not asks:
-        raise DataError(
-            f"{root}: has no pairwise question of {task} from which tokens could be estimated"
-        )
-    found = estimate(dataset, asks, Prices(), reasons=True)
-    return Rate(found.tokens_in / found.calls, found.tokens_out / found.calls)
 
 
 def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) -> Target:
@@ -248,11 +221,6 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
     schema = {"image": pl.String, "better": pl.String, "worse": pl.String, "margin": pl.Float64}
     pool = judge_simulation.pool_of(pl.DataFrame(rows, schema=schema, orient="row"))
     style = _chosen(stems_of(name).final, encodings, root)[0]
-    few = Caps(judge_groups=4, judge_pairs=4, scoring_groups=0, ranking_groups=0)
-    with tempfile.TemporaryDirectory() as scratch:
-        options = BuildOptions(seed=seed, subsets=(JUDGE_ANALYSIS,), tasks=(name,), caps=few)
-        build(root, Path(scratch) / "few", options)
-        rate = _estimated(Path(scratch) / "few", name, style)
-    judge, notes_of = USUAL.at(USUAL.level, pool), _without_pilot()
+    judge = USUAL.at(USUAL.level, pool)
     place = ("data folder", str(root), name, pool, judge)
-    return Target(*place, style, rate, notes_of, by_task[name])
+    return Target(*place, style, None, _without_pilot(), by_task[name])

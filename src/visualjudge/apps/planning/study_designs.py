@@ -41,11 +41,8 @@ SEARCHED, CONFIRMED = 100, 400
 """Simulated studies per step of the search, and per result."""
 LEAST, MOST, SHOWN, NEAR = 5, 3000, 5, 0.06
 """Images to try, designs in a plan, and relative precision of the smallest number of images."""
-APART, LEAD, GAP = 0.5, 0.1, 0.1
-"""Default effects: points of score between two models, accuracy above the threshold; and the gap in
-win rate for which labels are counted.
-"""
-REACH = 2.8
+APART, LEAD = 0.5, 0.1
+"""Default effects: points of score between two models, accuracy above the threshold."""
 QUESTIONS = {
     "rank": "May the models be ranked with this judge?",
     "right": "Is the judge right often enough?",
@@ -147,7 +144,7 @@ def plan(
         from. The first encoding is planned; without any, that with the most right verdicts in the
         pilot.
     prices
-        Prices of tokens; with them, designs are ordered by cost.
+        Prices of tokens; with them, designs of a pilot that counted its tokens are ordered by cost.
     dataset
         Folder of the pilot's dataset, if it has moved.
     seed
@@ -183,7 +180,7 @@ def plan(
     best = (*found[: SHOWN - len(nearest)], *nearest)
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
-    notes = [*there.notes, *exact, _labels_for(question.judge, there.pool)]
+    notes = [*there.notes, *exact]
     if first.missing:
         images = many(there.pool.images, "image")
         notes.append(f"The data have {images} with such pairs: {first.missing} more are needed.")
@@ -204,7 +201,6 @@ class _Question:
 
 
 def _rank(target: Target, effect: float | None, _: float) -> _Question:
-    """Return the goal that all pairs of models are separated rightly that differ by ``effect``."""
     pool, apart = target.pool, APART if effect is None else effect
     if len(pool.sources) < 2:
         count = len(pool.sources)
@@ -227,7 +223,6 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
 
 
 def _right(target: Target, effect: float | None, limit: float) -> _Question:
-    """Return the goal that the accuracy is shown to be above, or below, the card's threshold."""
     if effect is not None and not -1 < effect < 1:
         hint = f"{effect / 100:g} for {effect:g} points"
         raise UsageError(f"--effect must be between 0 and 1 ({hint}), got {effect:g}")
@@ -248,18 +243,6 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
         return np.asarray(low >= limit if above else high < limit)
 
     return _Question(claim, target.judge.at(share, target.pool), reached)
-
-
-def _labels_for(judge: JudgeModel, pool: Pool) -> str:
-    """Say how many pairs people must label for `correct` to show a gap in win rate (power 80 %):
-    the truth of a pair has the variance ¼, of which the judge explains what it correlates.
-    """
-    explained = (2 * judge.right(pool) - 1) ** 2
-    labels = int(np.ceil(2 * 0.25 * (1 - explained) * (REACH / GAP) ** 2))
-    return (
-        f"To show a difference of {100 * GAP:.0f} points of win rate between two models with "
-        f"`correct`, label about {many(labels, 'pair')} of each."
-    )
 
 
 # ---------------------------------------------------------------- the search
@@ -318,7 +301,6 @@ class _Search:
         return found, [self.option(replace(shape, images=there), power) for shape, power in nearest]
 
     def _power(self, shape: Design, studies: int, images: int) -> float:
-        """Return the share of so many simulated studies that reach the goal."""
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
         at_once = max(1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes))))
@@ -343,10 +325,11 @@ class _Search:
 
     def option(self, design: Design, power: float) -> Option:
         """Return a design with its calls and cost."""
-        rate, prices = self.target.rate, self.prices
+        tokens, prices = self.target.tokens, self.prices
         calls = _pairs(self.target.pool, design, design.images) * design.orders * design.repeats
-        each = prices.of(1, 0) * rate.tokens_in + prices.of(0, 1) * rate.tokens_out
-        cost = calls * each if prices.are_stated else None
+        cost = None
+        if tokens and prices.are_stated:
+            cost = prices.of(round(calls * tokens[0]), round(calls * tokens[1]))
         missing = max(0, design.images - self.target.pool.images)
         return Option(design, power, calls, cost, missing)
 

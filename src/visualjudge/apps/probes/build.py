@@ -148,7 +148,6 @@ def _questions(
 
 
 def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Question]:
-    """Return the unchanged question of each pair that some probe has changed."""
     groups = {question.probe.group for question in compared if question.probe is not None}
     note = Probe(CONTROL, "control", "", "nothing", "answer")
     return [

@@ -39,7 +39,7 @@ class AnthropicBatches(Provider):
     most_requests = 100_000
     most_bytes = 256_000_000
     framing = (b'{"requests":[\n', b",\n", b"\n]}\n")
-    listed = _BATCHES
+    listed = f"{_BATCHES}?limit=100"
     after = "after_id"
     batch = f"{_BATCHES}/{{}}"
     results = f"{_BATCHES}/{{}}/results"

@@ -27,7 +27,7 @@ class OpenAiBatches(Provider):
 
     most_requests = 50_000
     most_bytes = 200_000_000
-    listed = "/batches"
+    listed = "/batches?limit=100"
     batch = "/batches/{}"
     results = "/files/{}/content"
 

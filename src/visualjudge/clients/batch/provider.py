@@ -84,9 +84,12 @@ class Provider(ABC):
     framing: ClassVar[tuple[bytes, bytes, bytes]] = (b"", b"\n", b"\n")
     # Price of a batched request as a share of its list price.
     discount: ClassVar[float] = 0.5
-    # Path of the list of batches, and the parameter that names the last one of the page before.
+    # Path of the list of batches with the query of its first page, and the rows of a page.
     listed: ClassVar[str]
+    rows: ClassVar[str] = "data"
+    # Parameter of the query that names the last row of the page before.
     after: ClassVar[str] = "after"
+    id: ClassVar[str] = "id"
     # Path of one batch.
     batch: ClassVar[str]
     # Path of a file of results.
@@ -133,19 +136,19 @@ class Provider(ABC):
         """Return the batch that was, or may have been, created for a part, searching all batches
         of the server except those ``known`` to be others.
         """
-        address = f"{self.listed}?limit=100"
+        address = self.listed
         for _ in range(MOST_PAGES):
             page = await self.patiently(partial(self.call, "GET", address))
-            rows = page.get("data")
-            rows = rows if isinstance(rows, list) else []
-            for row in rows:
+            rows = page.get(self.rows)
+            for row in rows if isinstance(rows, list) else ():
                 if isinstance(row, Mapping) and self.fits(row, part):
-                    batch = self.id_in(row)
+                    batch = self.id_in(row, self.id)
                     if batch not in known:
                         return batch
-            if not (rows and page.get("has_more")):
+            last = self._last(page)
+            if last is None:
                 return None
-            address = f"{self.listed}?limit=100&{self.after}={self.id_in(rows[-1])}"
+            address = f"{self.listed}&{self.after}={last}"
         return None
 
     async def look(self, batch: str) -> Look:
@@ -177,7 +180,7 @@ class Provider(ABC):
             raise ValueError("a request's name must be a text")
         return name, replace(result, cause=result.cause and word_of(result.cause))
 
-    def id_in(self, body: Any) -> str:
+    def id_in(self, body: Any, key: str = "id") -> str:
         """Return an id of the server.
 
         Raises
@@ -185,9 +188,9 @@ class Provider(ABC):
         TransportError
             If ``body`` contains no usable one.
         """
-        stated = member(body, "id")
+        stated = member(body, key)
         if not (isinstance(stated, str) and len(stated) <= _LONGEST_ID and ID.fullmatch(stated)):
-            raise TransportError("the reply has no usable id", cause="no reply in body")
+            raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
         return stated
 
     async def call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
@@ -205,7 +208,7 @@ class Provider(ABC):
         """
         extra = {"Content-Type": "application/json", "Idempotency-Key": part.name}
         try:
-            return self.id_in(await self.call("POST", path, data, **extra))
+            return self.id_in(await self.call("POST", path, data, **extra), self.id)
         except TransportError as error:
             raise Unsure(str(error)) from None
         except ApiError as error:
@@ -217,6 +220,13 @@ class Provider(ABC):
         """Return the result of a call that is safe to repeat, retrying as needed."""
         return await retried(call, PATIENCE)
 
+    def _last(self, page: Mapping[str, Any]) -> str | None:
+        # Return what names the end of a page if others follow.
+        rows = page.get("data")
+        if not page.get("has_more") or not isinstance(rows, list) or not rows:
+            return None
+        return self.id_in(rows[-1])
+
 
 def word_of(value: Any) -> str:
     """Return a status or cause on one short line; empty if it is not a text."""
@@ -224,5 +234,7 @@ def word_of(value: Any) -> str:
 
 
 def count_of(value: Any) -> int:
-    """Return a count; 0 for anything else."""
+    """Return a count, which Google sends as text; 0 for anything else."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value[:15])
     return value if type(value) is int and value >= 0 else 0

@@ -35,7 +35,6 @@ FORMATS: Registry[str, Format] = Registry(
         "dataset-parquet": Format(partial(export_form, packed=True), is_folder=True),
         "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
         "trl": Format(export_trl, is_folder=False, training=True),
-        "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
     },
 )
 

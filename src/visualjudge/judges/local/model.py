@@ -8,7 +8,7 @@ Bradley-Terry model with covariates), so swapping the options gives exactly 1 - 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,11 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core import jsons
-from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.vision.view import Features
 
 FORMAT = "visualjudge-local"
 VERSION = 4
-READABLE = (1, 2, 3, 4)
-"""Files of versions 1 to 3 also hold a model of scores, which is not read."""
 CLIP = 4.0
 """Feature differences are clipped to this many standard deviations, so that a single outlier never
 decides.
@@ -55,14 +52,6 @@ class Model:
     tasks: Mapping[str, Weights]
     card: Mapping[str, Any] = field(default_factory=dict)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model as JSON."""
-        tasks = {name: asdict(weights) for name, weights in sorted(self.tasks.items())}
-        write_json(
-            Path(path),
-            {"format": FORMAT, "version": VERSION, "card": dict(self.card), "tasks": tasks},
-        )
-
 
 @cache
 def shipped() -> Model:
@@ -83,7 +72,7 @@ def load(path: str | Path) -> Model:
         raise DataError(f"{place}: no such file; --model must be default or a model file (.vj)")
     content = jsons.read(place, "model", "; train it again")
     try:
-        if content["format"] != FORMAT or content["version"] not in READABLE:
+        if content["format"] != FORMAT or not 1 <= content["version"] <= VERSION:
             raise ValueError(
                 f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}"
             )

@@ -11,7 +11,7 @@ from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
 from visualjudge.judges.local.features import features_of
-from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.predictions import type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
 
@@ -68,16 +68,13 @@ class QuestionFeatures:
                 return NOTHING
             height, width = given.image.shape[:2]
             prediction = self._shown.prediction(task, annotation_id, (height, width))
-            return self._look_at(task, prediction, given)
+            return features_of(task, prediction, given)
         pixels = self._pixels(image)
         look = type_of(task).look_drawn
         return NOTHING if look is None else look(pixels, colours, given)
 
     def _read_given(self, context: tuple[str, ...]) -> Given:
         return Given(self._pixels(context[0]) if context else None)
-
-    def _look_at(self, task: str, prediction: Prediction, given: Given) -> Features:
-        return features_of(task, prediction, given)
 
     def _pixels(self, name: str) -> Pixels:
         return read_rgb(image_at(self._root, name))

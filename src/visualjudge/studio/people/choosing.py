@@ -19,7 +19,7 @@ from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 
 # How the predictions of a question are shown, by ``--show``; others show all.
-_KINDS = {"drawn": ("pixel",), "text": ("text",)}
+_KINDS = {"drawn": {"pixel"}, "text": {"text"}}
 
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:
@@ -69,23 +69,14 @@ def plan_of(
     settings: Settings,
     drawn: Mapping[int, float] | None = None,
     named: Sequence[int] | None = None,
-    known: Sequence[int] | None = None,
 ) -> Plan:
     """Return the plan: the questions from the selection, the queue (``drawn``), the ids (``named``)
-    or a sample, and the known questions.
-
-    ``known`` gives the rows of the known questions, instead of the easiest; they need not be among
-    the others.
+    or a sample, and the easiest as known and practice questions.
     """
-    fit = _selected(shelf, settings.filter)
-    kinds = _form_of(shelf)
-    allowed = _KINDS.get(settings.encoding)
-    rows = [row for row in fit if allowed is None or kinds[row] in allowed]
-    if fit and not rows:
-        raise UsageError(
-            f"--show {settings.encoding}: no matching question is shown this way; "
-            "choose another (drawn, text or all)"
-        )
+    facts, fit = _facts(shelf), _selected(shelf, settings.filter)
+    kinds = [form for *_, form in facts]
+    allowed = _KINDS.get(settings.encoding, {*kinds})
+    rows = [row for row in fit if kinds[row] in allowed]
     left_out = len(fit) - len(rows)
     for some in (drawn, named):
         rows = [row for row in rows if some is None or row in some]
@@ -93,36 +84,29 @@ def plan_of(
         order = rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
-        raise UsageError("no question is selected")
-    rows = sorted({*rows, *(known or ())})
+        raise UsageError(
+            f"--show {settings.encoding or 'all'}: no question that is selected is shown this way; "
+            "choose another (drawn, text or all)"
+        )
     names = dict(zip(rows, shelf.study.identities(rows), strict=True))
-    facts = _facts(shelf)
     drawn = drawn or {}
     items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
-    easy = [names[row] for row in _easiest(rows, facts, kinds)]
-    checks = easy[: settings.known] if known is None else [names[row] for row in known]
-    practice = [name for name in easy if name not in checks][: settings.practice]
+    easy = [names[row] for row in _easiest(rows, facts)]
+    checks, practice = easy[: settings.known], easy[settings.known :][: settings.practice]
     textual = sum(kinds[row] == "text" for row in rows)
     return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
 
 
-def _form_of(shelf: Shelf) -> list[str]:
-    """Return how the predictions of each question are shown: pixel, combo or text."""
-    forms = [value.rpartition("/")[2] for (value,) in shelf.study.values["form"]]
-    found = shelf.study.all("SELECT of_form FROM question ORDER BY row")
-    return [forms[code] for (code,) in found]
-
-
-# Type, number of options and margin of a question, and whether a probe changed it.
-Facts = tuple[QuestionType, int, float | None, bool]
+# Type, number of options, margin, whether a probe changed it, and how predictions are shown.
+Facts = tuple[QuestionType, int, float | None, bool, str]
 
 
 def _facts(shelf: Shelf) -> list[Facts]:
-    kinds: Sequence[Any] = shelf.study.types()
+    values: Mapping[str, Any] = shelf.study.values
     found = shelf.study.all(
-        "SELECT of_type, options, difference, changed FROM question ORDER BY row"
+        "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
     )
-    return [(kinds[code], *rest) for code, *rest in found]
+    return [(values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in found]
 
 
 def _selected(shelf: Shelf, text: str) -> list[int]:
@@ -138,7 +122,7 @@ def _selected(shelf: Shelf, text: str) -> list[int]:
     return shelf.study.rows_of(question.id for question in dataset)
 
 
-def _easiest(rows: Sequence[int], facts: Sequence[Facts], kinds: Sequence[str]) -> list[int]:
+def _easiest(rows: Sequence[int], facts: Sequence[Facts]) -> list[int]:
     """Return the questions that any attentive rater answers correctly, easiest first.
 
     Pairs with a positive margin whose options are drawn, widest margin first; then those whose
@@ -146,7 +130,7 @@ def _easiest(rows: Sequence[int], facts: Sequence[Facts], kinds: Sequence[str]) 
     """
     fit = []
     for row in rows:
-        kind, _, margin, changed = facts[row]
+        kind, _, margin, changed, form = facts[row]
         if kind == "pairwise" and margin and not changed:
-            fit.append((kinds[row] == "text", -margin, row))
+            fit.append((form == "text", -margin, row))
     return [row for _, _, row in sorted(fit)]

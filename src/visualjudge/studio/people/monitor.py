@@ -88,16 +88,6 @@ def _time(line: Mapping[str, Any]) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
-    """How often two raters, or a rater and a judge, gave the same answer to the same question."""
-
-    one: str
-    other: str
-    same: int
-    shared: int
-
-
 # The answers by question id, of each rater or judge.
 Answers = Mapping[str, Mapping[str, Any]]
 
@@ -114,9 +104,9 @@ def answers_of(raters: Iterable[Rater]) -> dict[str, dict[str, Any]]:
     }
 
 
-def same_answers(people: Answers, judges: Answers) -> list[Same]:
-    """Compare raters with each other, then with each judge; pairs without a shared question are
-    left out.
+def same_answers(people: Answers, judges: Answers) -> list[tuple[str, str, int, int]]:
+    """Return for two raters, or a rater and a judge, how many of the questions that both answered
+    have the same answer, and their number; pairs without such a question are left out.
     """
     pairs = [*itertools.combinations(people, 2), *itertools.product(people, judges)]
     found = []
@@ -125,7 +115,7 @@ def same_answers(people: Answers, judges: Answers) -> list[Same]:
         shared = first.keys() & second.keys()
         if shared:
             same = sum(_same(first[name], second[name]) for name in shared)
-            found.append(Same(one, other, same, len(shared)))
+            found.append((one, other, same, len(shared)))
     return found
 
 

@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -27,7 +27,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question, Verdict
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.app import application, csv_file, json_response, missing, renderer, static
+from visualjudge.studio.app import application, csv_file, json_response, missing, page
 from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.people.access import ADMIN, Tokens, refused
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
@@ -65,40 +65,9 @@ from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
-_GAPS = re.compile(r"\n{3,}")
-Render = Callable[..., Response]
 LONGEST_NAME = 60
 # Number of disagreements on the overview.
 MOST_APART = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One option under the letter that the rater sees."""
-
-    letter: str
-    image: str | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The data sent to the rater's page; addresses of images reveal nothing.
-
-    Attributes
-    ----------
-    ties
-        Allowed answers to a pair besides A and B.
-    """
-
-    slot: str
-    type: str
-    before: str
-    after: str
-    originals: tuple[str, ...]
-    options: tuple[Choice, ...]
-    ties: tuple[str, ...]
-    practice: bool
 
 
 def shown_images(question: Question, slot: Slot) -> list[str]:
@@ -108,8 +77,8 @@ def shown_images(question: Question, slot: Slot) -> list[str]:
     return [*original_images(question), *(image for image in shown if image)]
 
 
-def view(question: Question, slot: Slot, name: str, address: str) -> View:
-    """Return the question in the order of the slot.
+def view(question: Question, slot: Slot, name: str, address: str) -> dict[str, Any]:
+    """Return what the rater's page is sent: the question in the order of the slot.
 
     Parameters
     ----------
@@ -126,12 +95,19 @@ def view(question: Question, slot: Slot, name: str, address: str) -> View:
     for k, stored in enumerate(slot.shown):
         place = "ABCDE".index(stored)
         text = without_image_notes(texts[place])
-        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, text))
+        image = next(places) if images[place] else None
+        choices.append({"letter": "ABCDE"[k], "image": image, "text": text})
     before, after = for_people(before, after, question.question_type)
-    ties, practice = question.ties or (), slot.purpose == "practice"
-    return View(
-        name, question.question_type, before, after, originals, tuple(choices), ties, practice
-    )
+    return {
+        "slot": name,
+        "type": question.question_type,
+        "before": before,
+        "after": after,
+        "originals": originals,
+        "options": choices,
+        "ties": question.ties or (),
+        "practice": slot.purpose == "practice",
+    }
 
 
 def _around(question: Question) -> tuple[str, str]:
@@ -148,7 +124,7 @@ def _around(question: Question) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    return _GAPS.sub("\n\n", _LAYOUT.sub("", text.replace(IMAGE_MARK, ""))).strip()
+    return without_image_notes(_LAYOUT.sub("", text.replace(IMAGE_MARK, "")))
 
 
 class PeoplePages:
@@ -159,14 +135,12 @@ class PeoplePages:
         run: RatingRun,
         shelf: Shelf,
         tokens: Tokens,
-        render: Render,
         told: Instructions | None = None,
     ) -> None:
         self.run = run
         self.shelf = shelf
         self.study = shelf.study
         self.tokens = tokens
-        self.render = render
         self.told = told
 
     def routes(self) -> list[tuple[str, Callable[[Request], Any], str]]:
@@ -197,7 +171,7 @@ class PeoplePages:
         raters = [progress(r, run.left(r.name), self._question) for r in run.raters.values()]
         people = answers_of(self.run.raters.values())
         apart = disagreements(people)
-        return self.render(
+        return page(
             "people.html.j2",
             raters=raters,
             links={name: self.link(name) for name in self.run.raters},
@@ -239,15 +213,15 @@ class PeoplePages:
         layers = [
             *(
                 {"key": f"o{k}", "title": "Original", "src": at}
-                for k, at in enumerate(shown.originals)
+                for k, at in enumerate(shown["originals"])
             ),
             *(
-                {"key": o.letter, "title": o.letter, "src": o.image}
-                for o in shown.options
-                if o.image
+                {"key": o["letter"], "title": o["letter"], "src": o["image"]}
+                for o in shown["options"]
+                if o["image"]
             ),
         ]
-        return self.render(
+        return page(
             "disagreement.html.j2",
             question=shown,
             name=name,
@@ -272,7 +246,7 @@ class PeoplePages:
         if name not in self.run.raters:
             raise refused()
         self._check_link(request, name)
-        return self.render(
+        return page(
             "rater.html.j2",
             rater=name,
             token=self.tokens.token(name),
@@ -372,7 +346,7 @@ class PeoplePages:
         shown = self._view(name, slot) if slot else None
         return self._json(name, shown, feedback=feedback)
 
-    def _view(self, name: str, slot: Slot) -> View:
+    def _view(self, name: str, slot: Slot) -> dict[str, Any]:
         key = self.tokens.slot(name, slot.id, slot.turn)
         return view(
             self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}"
@@ -387,12 +361,12 @@ class PeoplePages:
     def _json(
         self,
         name: str,
-        shown: View | None,
+        shown: Mapping[str, Any] | None,
         given: Mapping[str, Any] | None = None,
         feedback: Mapping[str, Any] | None = None,
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
-        question = None if shown is None else {**asdict(shown), "given": given}
+        question = None if shown is None else {**shown, "given": given}
         state = {
             "question": question,
             "answered": rater.counted,
@@ -461,11 +435,10 @@ def people_pages(
         settings,
         drawn_rows(shelf, files.items) if files.items else None,
         named_rows(shelf, files.questions) if files.questions else None,
-        named_rows(shelf, files.known_questions) if files.known_questions else None,
     )
     dataset = {"path": str(place.root), "checksum": shelf.study.checksum}
     run = RatingRun(folder, plan, dataset, list(raters))
-    return PeoplePages(run, shelf, Tokens(site.home, folder), renderer(), told)
+    return PeoplePages(run, shelf, Tokens(site.home, folder), told)
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
@@ -489,4 +462,4 @@ def people_app(pages: PeoplePages, names: frozenset[str] = LOOPBACK) -> Any:
     """Create the application for raters under these host names; it has none of the dataset's own
     pages.
     """
-    return application([("/static/{name}", static, "GET"), *pages.routes()], names)
+    return application(pages.routes(), names)

@@ -49,8 +49,6 @@ class Settings:
         SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
     questions
         SHA-256 of the file of ids that are asked; empty = none.
-    known_questions
-        SHA-256 of the file of ids that are the known questions; empty = the ``known`` easiest.
     instructions
         SHA-256 of the instructions that raters read; empty = none.
     practice
@@ -71,7 +69,6 @@ class Settings:
     filter: str = ""
     items: str = ""
     questions: str = ""
-    known_questions: str = ""
     instructions: str = ""
     practice: int = 0
     least_seconds: float = 0.5
@@ -88,15 +85,12 @@ class StudyFiles:
         A file written by ``visualjudge label``: only its items are asked, in one question each.
     questions
         A file of ids, one per line: only these questions are asked.
-    known_questions
-        A file of ids, one per line: the known questions, instead of the easiest questions.
     instructions
         A Markdown file that raters read first.
     """
 
     items: Path | None = None
     questions: Path | None = None
-    known_questions: Path | None = None
     instructions: Path | None = None
 
 

@@ -190,14 +190,9 @@ class RatingRun:
         for record in read_records(self._journal.path):
             self._take_in(record)
         for name in [*known_raters(old), *raters]:
-            self.join(name)
-
-    def join(self, name: str) -> None:
-        """Add a rater; an existing rater continues."""
-        with self._lock:
             self.raters.setdefault(name, Rater(name))
-            self._manifest["people"]["raters"] = sorted(self.raters)
-            self._folder.write_manifest(self._manifest)
+        self._manifest["people"]["raters"] = sorted(self.raters)
+        self._folder.write_manifest(self._manifest)
 
     def _take_in(self, record: dict[str, Any]) -> None:
         """Apply a line of the journal; a later line on the same slot replaces the earlier one."""

@@ -105,7 +105,7 @@ class Sets extends HTMLElement {
   connectedCallback() {
     this.said = h("p", { class: "soft small", role: "status" });
     this.tag = h("input", { type: "text", maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all selected questions" });
-    this.links = ["csv", "txt"].map((kind) => h("a", { class: "button", download: true }, kind === "csv" ? "CSV" : "Ids (questions.txt)"));
+    this.ids = h("a", { class: "button", download: true }, "Ids (questions.txt)");
     const root_ = this.dataset.root;
     const commands = [
       `visualjudge judge ${root_} --questions questions.txt --model MODEL --out runs/NAME`,
@@ -121,7 +121,7 @@ class Sets extends HTMLElement {
         this.all,
         h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false }))),
         tagForm,
-        h("div", { class: "set-line" }, this.links),
+        h("div", { class: "set-line" }, this.ids),
         h("h3", {}, "Ask them again"), this.commands, this.said));
     this.append(this.panel);
     addEventListener("vj-state", () => this.panel.open && this.refresh());
@@ -144,7 +144,7 @@ class Sets extends HTMLElement {
   }
 
   refresh() {
-    this.links.forEach((link, i) => { link.href = `${root(this)}/selection.${["csv", "txt"][i]}?${filters()}`; });
+    this.ids.href = `${root(this)}/selection.txt?${filters()}`;
     this.all.textContent = `Selected: ${document.querySelector("vj-bar .total")?.textContent ?? "questions"}`;
   }
 

@@ -39,8 +39,8 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
     return Encoded(pixels, None, legend, colors)
 
 
+# Return (label, box in whole pixels) of the boxes inside the image, by decreasing area.
 def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:
-    """Return (label, box in whole pixels) of the boxes inside the image, by decreasing area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(

@@ -53,10 +53,9 @@ def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generat
     return replace(item, xyxy=_between(item.xyxy, goal, share))
 
 
+# Return a distant box on the image: ``box`` shifted by up to its own size and resized by a factor
+# of 0.5 to 1.2.
 def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:
-    """Return a distant box on the image: ``box`` shifted by up to its own size and resized by a
-    factor of 0.5 to 1.2.
-    """
     height, width = scene.size
     w, h = box[2] - box[0], box[3] - box[1]
     angle = rng.uniform(0, 2 * np.pi)

@@ -23,10 +23,9 @@ def _each(
     return mended
 
 
+# Scale boxes so that those of shared classes reach as far right and down as in the truth; unchanged
+# if there are none.
 def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
-    """Scale boxes so that those of shared classes reach as far right and down as in the truth;
-    unchanged if there are none.
-    """
     shared = found.only(truth.labels), truth.only(found.labels)
     if not shared[0].items or not shared[1].items:
         return found

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from visualjudge.core.records import FloatArray
-from visualjudge.vision.boxes.record import Detection, Detections
+from visualjudge.vision.boxes.record import Detection, Detections, corners
 from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.scoring.matching import crowds, labelled_f1, labelled_f1_by_class
 
@@ -35,12 +33,8 @@ def box_f1_by_class(
 
 def box_similarity(found: Sequence[Detection], real: Sequence[Detection]) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd region."""
-    return box_ious(corners(found), corners(real), crowds(real))
-
-
-def corners(items: Sequence[Detection]) -> FloatArray:
-    """Return the boxes as an (n, 4) float array of x1, y1, x2, y2."""
-    return np.array([item.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
+    ours, theirs = (corners(Detections(tuple(side))) for side in (found, real))
+    return box_ious(ours, theirs, crowds(real))
 
 
 def coco_annotation(item: Detection) -> dict[str, Any]:

@@ -91,6 +91,5 @@ DETECTION = PredictionType(
     context=classes,
     look=features.box_features,
     places=record.corners,
-    overlap=score.box_similarity,
     misreadings=misread.MISREADINGS,
 )

@@ -22,12 +22,10 @@ class DepthStyle:
     colormap: Literal["plasma", "turbo", "gray"]
 
 
+# Number of pixels per step, so that intermediate results stay in the processor's cache.
 _PIXELS_AT_ONCE = 1 << 14
-"""Number of pixels per step, so that intermediate results stay in the processor's cache."""
+# Number of sampled values for the estimate of a percentile, and its margin in places of the sample.
 _SAMPLE, _MARGIN = 4096, 60
-"""Number of sampled values for the estimate of a percentile, and its margin in places of the
-sample.
-"""
 
 
 def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
@@ -45,17 +43,17 @@ def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
     return Encoded(pixels)
 
 
+# Return round(255·nearness), H×W uint8, and a mask of the invalid pixels, or None if there are
+# none.
 def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
-    """Return round(255·nearness), H×W uint8, and a mask of the invalid pixels, or None if there are
-    none.
-    """
     depth: DepthMap = scene.prediction
     valid = depth.valid
     near = np.zeros(depth.values.shape, dtype=np.uint8)
     if not valid.any():
         return near, ~valid
     whole = bool(valid.all())
-    low, high = _percentiles(depth.values, None if whole else valid)
+    chosen = depth.values.ravel() if whole else depth.values[valid]
+    low, high = (_at_rank(chosen, share * (chosen.size - 1)) for share in (0.02, 0.98))
     rows = max(1, _PIXELS_AT_ONCE // depth.values.shape[1])
     for start in range(0, len(near), rows):
         part = slice(start, start + rows)
@@ -65,10 +63,10 @@ def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
     return near, None if whole else ~valid
 
 
+# Return the uint8 entries of the colour map for a few rows.
 def _entries(
     values: FloatArray, valid: BoolArray | None, low: float, high: float, inverse: bool
 ) -> np.ndarray:
-    """Return the uint8 entries of the colour map for a few rows."""
     if high > low:
         share = (values if valid is None else np.where(valid, values, low)) - low
         share /= high - low
@@ -81,25 +79,8 @@ def _entries(
     return np.asarray(np.rint(share, out=share).astype(np.uint8))
 
 
-def _percentiles(values: FloatArray, valid: BoolArray | None) -> tuple[float, float]:
-    """Return the 2nd and 98th percentile of the valid values, linearly interpolated as in NumPy.
-
-    Values that fit into 32 bits, as in most depth maps, are processed so in half the time and
-    memory.
-    """
-    with np.errstate(over="ignore"):
-        short = values.astype(np.float32)
-    exact = short == values
-    fits = bool((exact if valid is None else exact | ~valid).all())
-    stored = short if fits else values
-    chosen = stored.ravel() if valid is None else stored[valid]
-    del short, exact, stored
-    low, high = (_at_rank(chosen, share * (chosen.size - 1)) for share in (0.02, 0.98))
-    return low, high
-
-
+# Return the value at ``rank``, linearly interpolated as NumPy's percentiles are.
 def _at_rank(chosen: NDArray[Any], rank: float) -> float:
-    """Return the value at ``rank``, linearly interpolated."""
     first, second = int(rank), min(int(rank) + 1, chosen.size - 1)
     near, before = _around(chosen, first, second)
     near = near.copy() if near is chosen else near  # it may be the prediction's own array
@@ -108,13 +89,10 @@ def _at_rank(chosen: NDArray[Any], rank: float) -> float:
     return one + (rank - first) * (other - one)
 
 
+# Return values that include those at ranks ``first`` and ``second``, and the number of smaller
+# values. The range is estimated from a sample. If a count shows that it misses the ranks, all
+# values are returned.
 def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any], int]:
-    """Return values that include those at ranks ``first`` and ``second``, and the number of smaller
-    values.
-
-    The range is estimated from a sample. If a count shows that it misses the ranks, all values are
-    returned.
-    """
     sample = np.sort(chosen[:: max(1, chosen.size // _SAMPLE)])
     places = (
         int(first / chosen.size * sample.size) - _MARGIN,

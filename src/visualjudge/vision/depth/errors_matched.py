@@ -13,8 +13,8 @@ from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
 from visualjudge.vision.errors.matched import aside, side
 
+# Severity of the error that all options of a pair share.
 MILD = 0.2
-"""Severity of the error that all options of a pair share."""
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:
@@ -41,8 +41,8 @@ scale, blur, noise, ordinal = (
 )
 
 
+# Fill gaps with the nearest known value, because gaps would reveal where objects are.
 def _dense(truth: DepthMap) -> FloatArray:
-    """Fill gaps with the nearest known value, because gaps would reveal where objects are."""
     valid = truth.valid & (truth.values > 0)
     _, nearest = cv2.distanceTransformWithLabels(
         (~valid).view(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL

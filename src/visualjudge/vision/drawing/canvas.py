@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from visualjudge.core.records import RGB, Mask, Pixels, Size, Xyxy
 from visualjudge.vision.drawing.encoded import Scene
+from visualjudge.vision.raster.masks import mask_from_array
 
 _PIXELS_AT_ONCE = 1 << 19
 
+# x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last.
 Box = tuple[int, int, int, int]
-"""x1, y1, x2, y2 in whole pixels; x2 and y2 are one past the last."""
 
 
 def line_width(size: Size) -> int:
@@ -47,10 +48,9 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
     return left, top, right, bottom
 
 
+# Return the first pixel and one past the last; an extent that rounds to zero becomes the pixel at
+# its centre.
 def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
-    """Return the first pixel and one past the last; an extent that rounds to zero becomes the pixel
-    at its centre.
-    """
     if round(end) > round(start):
         return round(start), round(end)
     first = min(int((start + end) / 2), length - 1)
@@ -92,11 +92,10 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
         cv2.copyTo(flat[: side.size].reshape(side.shape), dashes, side)
 
 
+# Return a (rows, length) uint8 array that is 1 within dashes. Dashes are 4 widths long and gaps
+# about 3; both ends have a dash, so that corners close.
 @lru_cache(maxsize=4096)
 def _dashes(length: int, width: int, rows: int) -> NDArray[np.uint8]:
-    """Return a (rows, length) uint8 array that is 1 within dashes. Dashes are 4 widths long and
-    gaps about 3; both ends have a dash, so that corners close.
-    """
     dash = 4 * width
     marks = np.zeros((rows, length), dtype=np.uint8)
     if length <= 2 * dash:
@@ -123,21 +122,18 @@ def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -
     _lay(pixels[mask.window], base[mask.window], flat, opacity, mask.crop)
 
 
+# Return (height, width) pixels of ``color``, filled row by row, which is far faster than by pixel.
 def _flat(shape: tuple[int, ...], color: RGB) -> Pixels:
-    """Return (height, width) pixels of ``color``, filled row by row, which is far faster than by
-    pixel.
-    """
     rows = np.empty((shape[0], 3 * shape[1]), dtype=np.uint8)
     rows[:] = np.tile(np.array(color, dtype=np.uint8), shape[1])
     return rows.reshape(shape[0], shape[1], 3)
 
 
+# Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels`` where ``where`` is
+# not 0.
 def _lay(
     pixels: Pixels, base: Pixels, flat: Pixels, opacity: float, where: NDArray[np.generic]
 ) -> None:
-    """Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels`` where
-    ``where`` is not 0.
-    """
     mixed = flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
     cv2.copyTo(mixed, np.ascontiguousarray(where).view(np.uint8), pixels)
 
@@ -216,13 +212,7 @@ def merged_by_label(scene: Scene) -> dict[str, Mask]:
 
 def union(parts: Sequence[Mask]) -> Mask:
     """Return the union of ``parts`` as one mask."""
-    filled = [part for part in parts if part.crop.size]
-    if not filled:
-        return parts[0]
-    left, top = min(part.xyxy[0] for part in filled), min(part.xyxy[1] for part in filled)
-    right, bottom = max(part.xyxy[2] for part in filled), max(part.xyxy[3] for part in filled)
-    crop = np.zeros((bottom - top, right - left), dtype=np.bool_)
-    for part in filled:
-        x1, y1, x2, y2 = part.xyxy
-        crop[y1 - top : y2 - top, x1 - left : x2 - left] |= part.crop
-    return Mask(parts[0].size, top, left, crop)
+    dense = np.zeros(parts[0].size, dtype=np.bool_)
+    for part in parts:
+        dense[part.window] |= part.crop
+    return mask_from_array(dense)

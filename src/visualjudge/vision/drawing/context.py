@@ -9,8 +9,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, Mask, Pixels
 from visualjudge.vision.drawing.canvas import line_width
 
+# Two alternating colours, one of which stands out on any photograph.
 HATCH = ((255, 0, 255), (255, 255, 255))
-"""Two alternating colours, one of which stands out on any photograph."""
 
 
 def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:

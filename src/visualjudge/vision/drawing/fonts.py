@@ -21,6 +21,7 @@ from pathlib import Path
 from PIL import ImageFont, features
 
 _DEJAVU = Path(__file__).parent / "assets" / "DejaVuSans.ttf"
+# Package, file and SHA-256 of each additional font.
 _PACKAGED = (
     (
         "fontpkg_noto_sans_devanagari",
@@ -43,15 +44,13 @@ _PACKAGED = (
         "f37a8431a0c5d5ed2f81a767417546aca576a81fb7eff9c924d46aecf828f2ca",
     ),
 )
-"""Package, file and SHA-256 of each additional font."""
+# Noto's collection has the letters of Japan, Korea, China, Taiwan and Hong Kong, in this order.
 _CHINESE = 2
-"""Noto's collection has the letters of Japan, Korea, China, Taiwan and Hong Kong, in this order."""
+# Size in pixels at which a glyph is compared with the sign for a missing one.
 _PROBE = 24
-"""Size in pixels at which a glyph is compared with the sign for a missing one."""
+# Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
+# Burmese, Khmer.
 _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
-"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
-Burmese, Khmer.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,8 @@ def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(file), size, index, layout_engine=engine)
 
 
+# Yield each letter with its font; None means the font of the preceding letter.
 def _placed(text: str) -> Iterator[tuple[int | None, str]]:
-    """Yield each letter with its font; None means the font of the preceding letter."""
     for letter in text:
         if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
             yield None, letter

@@ -108,12 +108,11 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     return best
 
 
+# Count the set pixels in each of rows×cols cells; the crop begins (down, across) pixels from the
+# corner of the first cell.
 def _counts(
     crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int
 ) -> NDArray[np.intp]:
-    """Count the set pixels in each of rows×cols cells; the crop begins (down, across) pixels from
-    the corner of the first cell.
-    """
     whole = np.zeros((rows * cell, cols * cell), dtype=np.uint8)
     whole[down : down + crop.shape[0], across : across + crop.shape[1]] = crop
     narrow = np.uint8 if cell < 256 else np.uint32  # holds the sum of a cell's column
@@ -166,11 +165,9 @@ def _index_legend(grid: Grid) -> str | None:
     return "Legend: " + ", ".join(told)
 
 
+# Return, for each number, a cell in its colour with the number written in it, and a mask that is 0
+# where the cell is blended with the photograph, that is, outside the digits. Number 0 is black.
 def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return, for each number, a cell in its colour with the number written in it, and a mask that
-    is 0 where the cell is blended with the photograph, that is, outside the digits. Number 0 is
-    black.
-    """
     cell = grid.cell
     tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
     covers = np.zeros(tiles.shape[:3], dtype=np.uint8)
@@ -182,8 +179,8 @@ def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDA
     return tiles, covers
 
 
+# Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time.
 def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]) -> None:
-    """Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time."""
     filled = np.ones_like(covers)
     filled[0] = 0
     rows = max(1, _PIXELS_AT_ONCE // (pixels.shape[1] * grid.cell))
@@ -197,8 +194,8 @@ def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[n
         cv2.copyTo(mixed, _spread(filled, index, size), here)
 
 
+# Place the tiles given by ``index`` side by side, cropped to (height, width) ``size``.
 def _spread(tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size) -> NDArray[np.uint8]:
-    """Place the tiles given by ``index`` side by side, cropped to (height, width) ``size``."""
     side = tiles.shape[1]
     lines = tiles.reshape(len(tiles) * side, -1)
     which = (index[:, None] * side + np.arange(side)[:, None]).reshape(-1, index.shape[1])
@@ -207,11 +204,10 @@ def _spread(tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size) -> ND
     return np.ascontiguousarray(whole[:, : size[1]])
 
 
+# Return (cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey values
+# that replace it.
 @lru_cache(maxsize=2048)
 def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return (cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey
-    values that replace it.
-    """
     ink = _digits(number, side)
     reach = max(1, round(side / 32))
     shape = cv2.MORPH_ELLIPSE if reach > 1 else cv2.MORPH_CROSS
@@ -220,8 +216,8 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
     return cover, ink
 
 
+# Draw a number in the middle of a side×side tile, as large as the margins allow.
 def _digits(number: str, side: int) -> NDArray[np.uint8]:
-    """Draw a number in the middle of a side×side tile, as large as the margins allow."""
     for font in range(round(0.85 * side), 3, -1):
         bitmap = text_bitmap(number, font)
         ys, xs = np.flatnonzero(bitmap.any(axis=1)), np.flatnonzero(bitmap.any(axis=0))

@@ -146,9 +146,9 @@ def ink_on(color: RGB) -> RGB:
     return BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else WHITE
 
 
+# Return saturated colours, (n, 3) float, drawn with a fixed seed.
 @lru_cache(maxsize=1)
 def _candidates() -> FloatArray:
-    """Return saturated colours, (n, 3) float, drawn with a fixed seed."""
     drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
     saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(np.float64)
     return saturated
@@ -159,11 +159,10 @@ def _generated(number: int) -> tuple[RGB, ...]:
     return _farthest(-(-(number + 1) // 64) * 64)[: number + 1]
 
 
+# Return the palette, then ``count - 32`` candidates, each the farthest in RGB from all earlier
+# colours, some 3,000 of which differ.
 @lru_cache(maxsize=8)
 def _farthest(count: int) -> tuple[RGB, ...]:
-    """Return the palette, then ``count - 32`` candidates, each the farthest in RGB from all earlier
-    colours.
-    """
     chosen = [color for _, color in PALETTE]
     pool = _candidates()
     nearest = np.full(len(pool), np.inf)
@@ -171,31 +170,16 @@ def _farthest(count: int) -> tuple[RGB, ...]:
         nearest = np.minimum(nearest, np.abs(pool - color).sum(axis=1))
     while len(chosen) < count:
         best = int(nearest.argmax())
-        if nearest[best] == 0:  # thousands of classes exhausted the pool
-            return tuple(chosen) + _counted(count - len(chosen), set(chosen))
         red, green, blue = (int(v) for v in pool[best])
         chosen.append((red, green, blue))
         nearest = np.minimum(nearest, np.abs(pool - pool[best]).sum(axis=1))
     return tuple(chosen)
 
 
-def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
-    free = (
-        (r, g, b)
-        for r in range(255, -1, -1)
-        for g in range(0, 256, 3)
-        for b in range(0, 256, 3)
-        if abs(r - g) > 60
-    )
-    fresh = (color for color in free if color not in taken)
-    return tuple(next(fresh) for _ in range(count))
-
-
+# Return the first ``count`` random colours, with a minimum distance that shrinks if it cannot be
+# kept.
 @lru_cache(maxsize=8)
 def _random_colors(count: int) -> tuple[RGB, ...]:
-    """Return the first ``count`` random colours, with a minimum distance that shrinks if it cannot
-    be kept.
-    """
     rng = rng_for(0, "random class colours")
     chosen: list[RGB] = []
     drawn: list[list[int]] = []

@@ -20,8 +20,8 @@ from visualjudge.vision.drawing.palette import ink_on
 
 _SMALLEST = 8
 _COARSE = 640
+# Share of the image that all tags together may cover before they are made smaller.
 _CROWDED = 0.18
-"""Share of the image that all tags together may cover before they are made smaller."""
 
 
 Point = tuple[int, int]
@@ -105,8 +105,8 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     return bitmap
 
 
+# Return the letter size for the image, reduced if the tags would cover too much of it.
 def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
-    """Return the letter size for the image, reduced if the tags would cover too much of it."""
     font = font_size(size)
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
     area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
@@ -114,11 +114,10 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
     return font if area <= allowed else max(smallest, int(font * (allowed / area) ** 0.5))
 
 
+# Return the text and letter size of a label that fit the image: first smaller letters, then a
+# shorter text; None if not even one letter fits.
 @lru_cache(maxsize=4096)
 def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
-    """Return the text and letter size of a label that fit the image: first smaller letters, then a
-    shorter text; None if not even one letter fits.
-    """
     text = words(label)
     for smaller in range(font, _SMALLEST - 1, -1):
         bitmap = text_bitmap(text, smaller)
@@ -133,29 +132,25 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
     return None
 
 
+# Return whether a tag of this size could cover half of the object, which is then kept free of tags.
 def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
-    """Return whether a tag of this size could cover half of the object, which is then kept free of
-    tags.
-    """
     x1, y1, x2, y2 = anchor.box
     return not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * patch.shape[0] * patch.shape[1]
 
 
+# Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white.
 @lru_cache(maxsize=512)
 def _patch(text: str, font: int, color: RGB) -> np.ndarray:
-    """Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white."""
     table = np.rint(np.linspace(color, ink_on(color), 256)).astype(np.uint8)
     patch: np.ndarray = table[text_bitmap(text, font)]
     patch.setflags(write=False)
     return patch
 
 
+# Return positions (x, y) for the corner of a tag of ``shape`` inside the image, best first. For a
+# box: above its corners, below, inside at the corners, beside; for a centred tag: the middle, then
+# around it.
 def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
-    """Return positions (x, y) for the corner of a tag of ``shape`` inside the image, best first.
-
-    For a box: above its corners, below, inside at the corners, beside; for a centred tag: the
-    middle, then around it.
-    """
     high, wide = shape[:2]
     corners = (
         _around_middle(anchor.box, high, wide)

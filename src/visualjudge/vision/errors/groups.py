@@ -65,11 +65,11 @@ def graded(
     """
     start = truth if base is None else base
     row = error_type_named(task, error_type)
-    if not row.applies(start, scene):
+    if row.applies is not None and not row.applies(start, scene):
         return []
     kept: list[Graded] = []
     if with_truth:
-        right = row.clean(start)
+        right = start if row.clean is None else row.clean(start)
         kept.append(Graded(error_type, 0.0, right, score(task, right, truth, **options)))
     for severity, prediction in perturbed(
         task, error_type, start, scene, seed=seed, key=key, pairing=pairing
@@ -82,8 +82,8 @@ def graded(
     return kept if len(kept) > with_truth else []
 
 
+# Keep equally many severities below and above ½, in pairs from the outside inwards.
 def _balanced(group: list[Graded]) -> list[Graded]:
-    """Keep equally many severities below and above ½, in pairs from the outside inwards."""
     low = [item for item in group if item.severity < 0.5]
     high = [item for item in group if item.severity > 0.5]
     n = min(len(low), len(high))

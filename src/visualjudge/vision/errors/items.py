@@ -13,8 +13,8 @@ import numpy as np
 from visualjudge.vision.errors.levels import ErrorScene, counted
 from visualjudge.vision.items import LabelledItems
 
+# IoU of an item at severity 1, just below the lowest matching threshold.
 LOWEST_IOU = 0.45
-"""IoU of an item at severity 1, just below the lowest matching threshold."""
 Items = TypeVar("Items", bound=LabelledItems)
 
 

@@ -27,21 +27,20 @@ from visualjudge.vision.items import LabelledItems
 Items = TypeVar("Items", bound=LabelledItems)
 T = TypeVar("T", bound=np.generic)
 Rng = np.random.Generator
+# Mean IoU of the items with the truth at the largest shift; the first value that fits is used.
 LEAST_IOUS = (0.5, 0.6, 0.7)
-"""Mean IoU of the items with the truth at the largest shift; the first value that fits is used."""
+# IoU below which two places count as different.
 APART = 0.3
-"""IoU below which two places count as different."""
+# An item closer to the border than this share of the longer side counts as touching it.
 NEAR_BORDER = 0.02
-"""An item closer to the border than this share of the longer side counts as touching it."""
 ANGLES = 16
+# Largest ratio of the combined change in position of two moves to the sum of their separate
+# changes.
 MOST_TOLD = 0.6
-"""Largest ratio of the combined change in position of two moves to the sum of their separate
-changes.
-"""
+# Candidate distances of a decoy from its item, in widths and heights of the item.
 DECOYS_FAR = (1.1, 0.9, 0.7)
-"""Candidate distances of a decoy from its item, in widths and heights of the item."""
+# Largest sideways shift of the content of a whole image, as a share of the width.
 ASIDE = 0.15
-"""Largest sideways shift of the content of a whole image, as a share of the width."""
 
 
 def middles(levels: int) -> tuple[float, ...]:
@@ -177,6 +176,8 @@ class ItemErrors:
     def _rough(self, items: Iterable[Any], scene: ErrorScene, rng: Rng) -> list[Any]:
         return [self.moves.rough(item, scene, rng) for item in items]
 
+    # Return the items to be ``shown`` of the n that have decoys, some of them at their decoys, and
+    # the places of all items and decoys. An item has the same small error at either place.
     def _traded(
         self,
         truth: Items,
@@ -185,11 +186,6 @@ class ItemErrors:
         rng: Rng,
         shown: Callable[[int], Iterable[int]],
     ) -> tuple[list[Any], list[Xyxy]]:
-        """Return the items to be ``shown`` of the n that have decoys, some of them at their decoys,
-        and the places of all items and decoys.
-
-        An item has the same small error at either place.
-        """
         places = [self.moves.box(item) for item in truth.items]
         chosen = side(severity, scene.levels, rng)
         kept: list[tuple[Any, FloatArray]] = []
@@ -208,12 +204,11 @@ class ItemErrors:
             for k, item in zip(numbers, rough, strict=True)
         ], places
 
+    # Return two steps (x, y) that move item ``number`` of ``taken`` to places on the image without
+    # an object; None if there is no room or the item overlaps another.
     def _decoys(
         self, number: int, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng
     ) -> list[FloatArray] | None:
-        """Return two steps (x, y) that move item ``number`` of ``taken`` to places on the image
-        without an object; None if there is no room or the item overlaps another.
-        """
         x1, y1, x2, y2 = taken[number]
         others = [place for k, place in enumerate(taken) if k != number]
         if not inside(taken[number], scene.size) or any(
@@ -303,8 +298,8 @@ def two_sides(
     return (int(one), int(two)) if told[one, two] <= MOST_TOLD else None
 
 
+# Return how far n boxes (n×4) can move along a unit vector without reaching the border.
 def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
-    """Return how far n boxes (n×4) can move along a unit vector without reaching the border."""
     (height, width), near = size, NEAR_BORDER * max(size)
     limits = [
         (width - near - corners[:, 2].max()) / way[0] if way[0] > 1e-9 else np.inf,

@@ -10,10 +10,10 @@ from visualjudge.vision.errors.random_fields import smooth_field
 from visualjudge.vision.images import errors
 from visualjudge.vision.images.record import WholeImage
 
+# Severity of the error that all options of a pair share.
 MILD = 0.3
-"""Severity of the error that all options of a pair share."""
+# Largest displacement, and the scale of its variation, as shares of the longer side.
 REACH, GRAIN = 0.03, 0.15
-"""Largest displacement, and the scale of its variation, as shares of the longer side."""
 
 
 def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
@@ -36,8 +36,8 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     return matched
 
 
+# Displace an image smoothly, except at the border.
 def _bent(found: WholeImage, severity: float, rng: np.random.Generator) -> WholeImage:
-    """Displace an image smoothly, except at the border."""
     height, width = found.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)

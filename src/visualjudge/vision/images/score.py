@@ -8,8 +8,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.images.record import WholeImage
 
+# PSNR in decibels that counts as 0, and the range from there to 1.
 PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
-"""PSNR in decibels that counts as 0, and the range from there to 1."""
 
 
 def ssim(prediction: WholeImage, truth: WholeImage) -> float:

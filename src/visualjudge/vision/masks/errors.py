@@ -23,8 +23,8 @@ from visualjudge.vision.errors.random_fields import (
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
+# Fraction of a region that ``missed`` removes at severity 1; some of it remains visible.
 MOST_EATEN = 0.75
-"""Fraction of a region that ``missed`` removes at severity 1; some of it remains visible."""
 
 
 # ---------------------------------------------------------------- instances
@@ -171,8 +171,8 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
     return np.count_nonzero(first & second) / union if union else 1.0
 
 
+# Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 × severity.
 def _bisected(mask: Mask, severity: float, changed: Callable[[float], BoolArray]) -> Mask:
-    """Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 × severity."""
     dense = mask.dense()
     share = reach(lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity)
     return mask_from_array(changed(share))

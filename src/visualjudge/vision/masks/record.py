@@ -19,7 +19,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Mask, Size
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
-from visualjudge.vision.raster.images import read_gray
+from visualjudge.vision.raster.images import largest_channel, read_samples
 from visualjudge.vision.raster.in_memory import rows, shaped
 from visualjudge.vision.raster.masks import (
     distinct_values,
@@ -29,8 +29,8 @@ from visualjudge.vision.raster.masks import (
     rle_of,
 )
 
+# Label-map values that mean no class.
 UNLABELLED = (0, 255)
-"""Label-map values that mean no class."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,7 +142,10 @@ def read_instances(payload: Payload, reading: ReadContext) -> Masks:
 def read_segments(payload: Payload, reading: ReadContext) -> Masks:
     """Read a semantic payload."""
     if "label_map" in payload:
-        values = _label_map(payload["label_map"], reading.root)
+        values = payload["label_map"]
+        if not isinstance(values, np.ndarray):
+            with in_field("label_map"):
+                values = largest_channel(read_samples(fields.path(values, reading.root))[0])
         return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
     return _read_items(fields.objects(payload, "segments"), "segments", reading)
 
@@ -172,13 +175,6 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
             Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item))
         )
     return Masks(size or (0, 0), tuple(read))
-
-
-def _label_map(stored: Any, root: Path | None) -> Any:
-    if isinstance(stored, np.ndarray):
-        return stored
-    with in_field("label_map"):
-        return read_gray(fields.path(stored, root))
 
 
 def _classes(classes: Any) -> dict[int, str]:

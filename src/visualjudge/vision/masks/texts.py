@@ -16,12 +16,11 @@ from visualjudge.vision.raster.masks import rle_of
 
 Polygon = list[list[int]]
 LEAST_IOU = 0.95
+# Tolerances for Douglas–Peucker simplification, as fractions of the square root of a part's area,
+# coarsest first.
 _STEPS = (0.14, 0.1, 0.07, 0.05, 0.035, 0.025, 0.017, 0.012, 0.008, 0.005)
-"""Tolerances for Douglas–Peucker simplification, as fractions of the square root of a part's area,
-coarsest first.
-"""
+# The step that suffices for most parts, or the one after it.
 _USUAL = 3
-"""The step that suffices for most parts, or the one after it."""
 _FINEST = 0.3
 _SMALL = 256
 
@@ -45,17 +44,15 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     return [_at_least_three(_simplified(contour).tolist()) for contour in contours]
 
 
+# Repeat the last corner of a polygon with fewer than three (one pixel or one line); the filled area
+# stays the same.
 def _at_least_three(polygon: Polygon) -> Polygon:
-    """Repeat the last corner of a polygon with fewer than three (one pixel or one line); the filled
-    area stays the same.
-    """
     return polygon + [polygon[-1]] * max(0, 3 - len(polygon))
 
 
+# Return the fewest vertices, (n, 2) int, at any tolerance with IoU ≥ 0.95 between the filled
+# contours.
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the fewest vertices, (n, 2) int, at any tolerance with IoU ≥ 0.95 between the filled
-    contours.
-    """
     left, top, width, height = cv2.boundingRect(contour)
     if width * height < _SMALL:
         return _approximated(contour, _FINEST)
@@ -132,10 +129,9 @@ def _matrix(grid: Grid) -> str:
     return _on_lines(grid, legend, "matrix", [compact(row) for row in grid.index.tolist()])
 
 
+# Write one symbol per number. If numbers exceed the last symbol, they are renumbered, so that no
+# class is lost while symbols remain.
 def _symbols(grid: Grid) -> str:
-    """Write one symbol per number. If numbers exceed the last symbol, they are renumbered, so that
-    no class is lost while symbols remain.
-    """
     numbers = list(grid.labels)
     if numbers and numbers[-1] > len(SYMBOLS):
         index, labels = (

@@ -203,7 +203,6 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
-    overlap=score.mask_similarity,
 )
 
 _SEMANTIC = (
@@ -314,7 +313,6 @@ SEMANTIC = PredictionType(
             errors.semantic_classification,
             items.two_labels,
             errors.semantic_clean,
-            matched.semantic_classification,
         ),
         ErrorType(
             "semantic",
@@ -345,7 +343,6 @@ SEMANTIC = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.label_map_from_arrays,
-    overlap=score.mask_similarity,
 )
 
 _REFERRING = (
@@ -455,7 +452,6 @@ REFERRING = PredictionType(
             "wrong_instance",
             errors.wrong_instance,
             errors.another_object,
-            matched=matched.wrong_instance,
         ),
         ErrorType(
             "referring", "boundary", errors.boundary, items.something, matched=matched.boundary

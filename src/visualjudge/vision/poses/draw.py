@@ -28,7 +28,8 @@ class PoseStyle:
 
 PART_COLORS: dict[str, RGB] = {name: PALETTE[k][1] for k, name in enumerate(KEYPOINT_NAMES)}
 _PART_NAMES = {name: PALETTE[k][0] for k, name in enumerate(KEYPOINT_NAMES)}
-_FAR = 8.0
+# OpenCV uses 32-bit coordinates, and a detector's keypoint can lie anywhere.
+_FARTHEST = 2**30
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
@@ -53,16 +54,16 @@ class _Figure:
     extent: tuple[float, float]
 
 
+# Return the persons with at least one keypoint, largest first.
 def _figures(scene: Scene) -> list[_Figure]:
-    """Return the persons with at least one keypoint, largest first."""
     people: tuple[Person, ...] = scene.prediction.items
-    found = [_figure(number, person, scene.size) for number, person in enumerate(people)]
+    found = [_figure(number, person) for number, person in enumerate(people)]
     return sorted(
         (figure for figure in found if any(figure.places)), key=lambda one: -sum(one.extent)
     )
 
 
-def _figure(number: int, person: Person, size: Size) -> _Figure:
+def _figure(number: int, person: Person) -> _Figure:
     places = [
         (x, y) if there else None
         for (x, y, _), there in zip(person.keypoints.tolist(), person.present.tolist(), strict=True)
@@ -70,21 +71,25 @@ def _figure(number: int, person: Person, size: Size) -> _Figure:
     limbs = []
     for a, b in LIMBS:
         one, other = places[a], places[b]
-        ends = one and other and _near_image(one, other, _FAR * max(size))
-        if ends:
-            limbs.append((a, b, *ends))
+        if one and other:
+            limbs.append((a, b, _whole(one), _whole(other)))
     xs, ys = zip(*filter(None, places), strict=True) if any(places) else ((0.0,), (0.0,))
     return _Figure(number, places, limbs, (max(xs) - min(xs), max(ys) - min(ys)))
 
 
+def _whole(place: tuple[float, float]) -> tuple[int, int]:
+    x, y = (round(min(max(value, -_FARTHEST), _FARTHEST)) for value in place)
+    return x, y
+
+
+# Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1.
 def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
-    """Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1."""
     extent, radius = max(figure.extent), point_radius(size, alone=alone)
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
+# Return the width of outlines, limited to 1.5 % of the person's extent; at least 1.
 def _limb_width(size: Size, figure: _Figure) -> int:
-    """Return the width of outlines, limited to 1.5 % of the person's extent; at least 1."""
     return min(line_width(size), max(1, round(0.015 * max(figure.extent))))
 
 
@@ -122,36 +127,6 @@ def _points(pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int) -> 
             cv2.circle(pixels, (round(place[0]), round(place[1])), radius, color, -1, cv2.LINE_8)
 
 
-def _near_image(
-    a: tuple[float, float], b: tuple[float, float], limit: float
-) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return both ends as whole pixels, with a limb that extends very far clipped to ``limit`` from
-    the origin.
-
-    OpenCV uses 32-bit coordinates, and a detector's keypoint can lie anywhere. Clipping follows
-    Liang & Barsky 1984.
-    """
-    if max(map(abs, (*a, *b))) > limit:
-        first, last = 0.0, 1.0
-        for start, stop in zip(a, b, strict=True):
-            if start == stop:
-                if abs(start) > limit:
-                    return None
-                continue
-            near, far = sorted(
-                ((-limit - start) / (stop - start), (limit - start) / (stop - start))
-            )
-            first, last = max(first, near), min(last, far)
-        if first >= last:
-            return None
-        a, b = _between(a, b, first), _between(a, b, last)
-    return (round(a[0]), round(a[1])), (round(b[0]), round(b[1]))
-
-
-def _between(a: tuple[float, float], b: tuple[float, float], share: float) -> tuple[float, float]:
-    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
-
-
 def people_text(scene: Scene, style: TextStyle) -> Encoded:
     """Write 17 keypoints per person with one decimal; absent keypoints are 0.0, 0.0."""
     people: tuple[Person, ...] = scene.prediction.items
@@ -183,10 +158,8 @@ def _coco_list(_number: int, person: Person) -> list[float]:
     return [value for (x, y), v in zip(_places(person), short, strict=True) for value in (x, y, v)]
 
 
+# Return (x, y) rounded to one decimal, (0.0, 0.0) if absent; + 0.0 turns a rounded −0.0 into 0.0.
 def _places(person: Person) -> list[tuple[float, float]]:
-    """Return (x, y) rounded to one decimal, (0.0, 0.0) if absent; + 0.0 turns a rounded −0.0 into
-    0.0.
-    """
     xy = person.keypoints[:, :2].tolist()
     return [
         (round(x, 1) + 0.0, round(y, 1) + 0.0) if there else (0.0, 0.0)

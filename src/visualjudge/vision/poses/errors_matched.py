@@ -11,8 +11,8 @@ from visualjudge.vision.errors.matched import common_steps, inside, side
 from visualjudge.vision.poses import errors
 from visualjudge.vision.poses.record import People, Person, corners
 
+# Severity of the error that all options of a pair share.
 MILD = 0.25
-"""Severity of the error that all options of a pair share."""
 
 
 def displaced(error: Perturbation) -> Perturbation:

@@ -17,8 +17,8 @@ from visualjudge.vision.raster.in_memory import shaped
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE
 
 KEYPOINT_NUMBERS = 51
+# Distance in pixels within which a point counts as on a keypoint.
 NEAR = 6.0
-"""Distance in pixels within which a point counts as on a keypoint."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,10 +14,9 @@ from visualjudge.vision.poses.skeleton import OKS_SIGMAS
 from visualjudge.vision.raster.overlaps import check_pairs
 from visualjudge.vision.scoring.matching import mean_f1
 
+# Area of a person as a fraction of the box, used if there is no segmentation (as in MMPose and
+# others).
 BOX_TO_AREA = 0.53
-"""Area of a person as a fraction of the box, used if there is no segmentation (as in MMPose and
-others).
-"""
 
 
 def keypoint_f1(prediction: People, truth: People) -> float:
@@ -46,20 +45,11 @@ def keypoints_of(people: Sequence[Person]) -> FloatArray:
     )
 
 
-def oks(prediction: Person, truth: Person) -> float:
-    """Return object keypoint similarity: the mean over the ground truth's labelled keypoints of
-    exp(−d² / (2·area·(2σ)²)), 0..1.
-
-    An absent predicted keypoint counts as infinitely far. Source: COCO keypoint evaluation; σ as in
-    pycocotools.
-    """
-    return float(_oks(keypoints_of([prediction]), prediction.present[None], truth)[0])
-
-
+# Return object keypoint similarity between n predictions, (n, 17, 2) and (n, 17), and one ground
+# truth, shape (n,): the mean over the truth's labelled keypoints of exp(−d² / (2·area·(2σ)²)),
+# 0..1. An absent predicted keypoint counts as infinitely far. Source: COCO keypoint evaluation; σ
+# as in pycocotools.
 def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
-    """Return :func:`oks` between n predictions, (n, 17, 2) and (n, 17), and one ground truth; shape
-    (n,).
-    """
     labelled = truth.present
     area = person_area(truth)
     if not labelled.any():
@@ -93,8 +83,8 @@ def person_area(person: Person) -> float:
     return float(BOX_TO_AREA * (x2 - x1) * (y2 - y1))
 
 
+# Return the fraction of each person's keypoints that lies in a crowd's box.
 def _shares_in(people: list[Person], crowd: Person) -> list[float]:
-    """Return the fraction of each person's keypoints that lies in a crowd's box."""
     x1, y1, x2, y2 = crowd.bbox or (np.inf,) * 4
     shares = []
     for person in people:

@@ -25,17 +25,17 @@ KEYPOINT_NAMES = (
     "right_ankle",
 )
 
+# Pairs of keypoint numbers (0-based) joined by a line.
 LIMBS = (
     (15, 13), (13, 11), (16, 14), (14, 12), (11, 12), (5, 11), (6, 12), (5, 6), (5, 7), (6, 8),
     (7, 9), (8, 10), (1, 2), (0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 6),
 )  # fmt: skip
-"""Pairs of keypoint numbers (0-based) joined by a line."""
 
+# Pairs of keypoint numbers: the left and right keypoint of the same part.
 MIRRORED = tuple((k, k + 1) for k in range(1, 17, 2))
-"""Pairs of keypoint numbers: the left and right keypoint of the same part."""
 
+# Per-keypoint standard deviation of annotators, as a fraction of the object's scale.
 OKS_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072,
     0.062, 0.062, 0.107, 0.107, 0.087, 0.087, 0.089, 0.089,
 )  # fmt: skip
-"""Per-keypoint standard deviation of annotators, as a fraction of the object's scale."""

@@ -1,14 +1,7 @@
-"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, whose headers are checked before any data is
-read.
-
-NumPy's own reader allocates as much memory as a header claims, reads every member of an archive,
-and unpickles if allowed to. Here the header must describe a numeric array of bounded size, and
-exactly its bytes are read.
-"""
+"""Arrays in ``.npy``, ``.npz`` and ``.pfm`` files, without pickles and of bounded size."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from pathlib import Path
 from typing import IO, Any
@@ -23,15 +16,13 @@ from visualjudge.vision.raster.limits import check_pixels
 
 _LONGEST_HEADER = 10_000
 _NUMBERS = "biuf"
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-MOST_AXES = 4
 warnings.filterwarnings(
     "ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning
 )
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """Read the array of a ``.npy`` file, with up to four axes.
+    """Read the array of a ``.npy`` file.
 
     Raises
     ------
@@ -76,27 +67,14 @@ def read_pfm(path: Path) -> NDArray[Any]:
         width, height = (int(number) for number in file.readline(64).split())
         order = "<f4" if float(file.readline(64)) < 0 else ">f4"
         check_pixels("a PFM", (height, width), 8)  # four in the file, eight as float64
-        values = np.frombuffer(_exactly(file, width * height * 4), dtype=order)
+        values = np.frombuffer(file.read(width * height * 4), dtype=order)
     with np.errstate(invalid="ignore"):  # signalling NaN
         return np.asarray(values.reshape(height, width)[::-1], dtype=np.float64)
 
 
 def _array(file: IO[bytes]) -> NDArray[Any]:
-    version = npy.read_magic(file)
-    if version not in _HEADERS:
-        raise DataError(f"npy format {version} is not supported; save the array as 1.0 or 2.0")
-    shape, by_column, dtype = _HEADERS[version](file, max_header_size=_LONGEST_HEADER)
-    if dtype.kind not in _NUMBERS or dtype.hasobject:
-        raise DataError(f"must contain real numbers, got dtype {str(dtype)[:60]}")
-    if len(shape) > MOST_AXES:
-        raise DataError(f"must have at most {MOST_AXES} axes, got {len(shape)}")
-    check_pixels("an array", shape, dtype.itemsize)
-    raw = _exactly(file, math.prod(shape) * dtype.itemsize)
-    return np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if by_column else "C")
-
-
-def _exactly(file: IO[bytes], length: int) -> bytes:
-    raw = file.read(length)
-    if len(raw) != length:
-        raise DataError(f"is cut short: {length} bytes of data expected, got {len(raw)}")
-    return raw
+    array = npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
+    if array.dtype.kind not in _NUMBERS:
+        raise DataError(f"must contain real numbers, got dtype {str(array.dtype)[:60]}")
+    check_pixels("an array", array.shape, array.itemsize)
+    return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import warnings
 import zlib
@@ -11,7 +12,7 @@ from contextvars import ContextVar
 from functools import lru_cache, reduce
 from os import SEEK_END
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import cv2
 import numpy as np
@@ -25,7 +26,7 @@ from visualjudge.core.records import FloatArray, Pixels, Size
 from visualjudge.core.untrusted import open_file
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.in_memory import array_of
-from visualjudge.vision.raster.limits import MOST_CHUNKS, check_pixels
+from visualjudge.vision.raster.limits import check_pixels
 
 try:
     import fpng
@@ -36,26 +37,24 @@ try:
 except ImportError:
     from zlib import compress
 
+# Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
+# data sets.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
-"""Supported formats. Pillow's other formats run programs (PostScript) or do not occur as images of
-data sets.
-"""
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
 # check_pixels limits sizes, and Pillow's warnings about damaged metadata are not useful with
 # thousands of files.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
-_MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
-_LARGEST_CHUNK = 64 << 20
-"""Maximum size in bytes of a PNG chunk whose checksum is verified."""
+_TELLS_ORIENTATION = {"exif", "Raw profile type exif", "XML:com.adobe.xmp", "xmp"}
 _BAND_PIXELS = 2**20
+# Restored images exceed 1 a little; an image from 0 to 255 exceeds 2.
 _BRIGHTEST = 2.0
-"""Restored images exceed 1 a little; an image from 0 to 255 exceeds 2."""
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
+_ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
+# A PNG's numbers of the filter by the row above and of 8-bit RGB.
 _UP, _RGB = 2, 2
-"""A PNG's numbers of the filter by the row above and of 8-bit RGB."""
+# The byte of a PNG that holds its bits per sample.
 _PNG_DEPTH = 24
-"""The byte of a PNG that holds its bits per sample."""
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
@@ -91,10 +90,9 @@ def rgb_of(image: Image.Image) -> Pixels:
     return np.array(upright if upright.mode == "RGB" else upright.convert("RGB"), dtype=np.uint8)
 
 
+# Blend transparency over white, in bands of rows, because each step would need memory for the whole
+# image.
 def _over_white(image: Image.Image) -> Pixels:
-    """Blend transparency over white, in bands of rows, because each step would need memory for the
-    whole image.
-    """
     width, height = image.size
     out = np.empty((height, width, 3), dtype=np.uint8)
     rows = max(1, _BAND_PIXELS // max(width, 1))
@@ -105,12 +103,12 @@ def _over_white(image: Image.Image) -> Pixels:
     return out
 
 
+# Return the image rotated by its EXIF orientation, or the same object if it is upright (Pillow
+# would copy it).
 def _upright(image: Image.Image) -> Image.Image:
-    """Return the image rotated by its EXIF orientation, or the same object if it is upright (Pillow
-    would copy it).
-    """
-    image.load()  # some formats store their orientation after the pixels
-    return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
+    turn = _turn(image)
+    image.load()
+    return image if turn == 1 else ImageOps.exif_transpose(image)
 
 
 def pixels_of(image: Any) -> Pixels:
@@ -142,16 +140,6 @@ def pixels_of(image: Any) -> Pixels:
     elif array.dtype != np.uint8:
         raise DataError(f"an image array must be uint8, uint16 or float, got {array.dtype}")
     return rgb_of(Image.fromarray(array.astype(np.uint8).squeeze()))
-
-
-def read_gray(path: str | Path) -> NDArray[Any]:
-    """Read a single-channel file as stored, H×W of uint8, uint16 or int32 (palette indices, not
-    colours).
-
-    For an image with several channels, return the largest of them, so that a mask saved as RGB can
-    be read.
-    """
-    return largest_channel(read_samples(path)[0])
 
 
 def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[Any], str]:
@@ -203,18 +191,13 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
-    """Return (height, width) as shown, with EXIF orientation applied, from the header only. Errors
-    name ``name`` or the path.
-    """
+def image_size(path: str | Place | BinaryIO) -> Size:
+    """Return (height, width) as shown, with EXIF orientation applied, from the header only."""
     if isinstance(path, str | Path):
-        try:
-            (width, height), turn = _header(str(path), _stamp(path))
-        except DataError as error:
-            raise DataError(str(error).replace(str(path), name or str(path), 1)) from None
+        (width, height), turn, _ = _header(str(path), _stamp(path))
     else:
-        with opened(path, name) as image:
-            (width, height), turn = image.size, _stated_orientation(image)
+        with opened(path) as image:
+            (width, height), turn = image.size, _turn(image)
     return (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
 
 
@@ -223,35 +206,30 @@ def orientation(path: str | Path) -> int:
     return _header(str(path), _stamp(path))[1]
 
 
+# Return the (width, height) as stored, the orientation, and whether the file ends as complete ones
+# do; an import asks several times.
 @lru_cache(maxsize=1 << 14)
-def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int]:
-    """Return the (width, height) as stored and the orientation; an import asks several times."""
+def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int, bool]:
     with opened(path) as image:
-        return image.size, _stated_orientation(image)
+        return image.size, _turn(image), _ends(image)
 
 
+# Return what changes when a file is written again; zeros if there is none.
 def _stamp(path: str | Path) -> tuple[int, int]:
-    """Return what changes when a file is written again; zeros if there is none."""
     try:
-        stated = Path(path).stat()
+        stated = os.stat(path)  # noqa: PTH116 - asked for each image several times
     except (OSError, ValueError):
         return 0, 0
     return stated.st_mtime_ns, stated.st_size
 
 
-def _stated_orientation(image: Image.Image) -> int:
-    stated = 1 if _plain_png(image) else image.getexif().get(0x0112, 1)
+# Return the EXIF orientation, 1 to 8. A PNG's counts only before the pixels, as for viewers; Pillow
+# would decode the image to find others.
+def _turn(image: Image.Image) -> int:
+    if image.format == "PNG" and image.info.keys().isdisjoint(_TELLS_ORIENTATION):
+        return 1
+    stated = image.getexif().get(0x0112, 1)
     return stated if isinstance(stated, int) and 1 <= stated <= 8 else 1
-
-
-def _plain_png(image: Image.Image) -> bool:
-    """Return whether a PNG has no metadata that could contain an orientation; Pillow would decode
-    the image to find out.
-    """
-    return (
-        image.format == "PNG"
-        and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
-    )
 
 
 @contextmanager
@@ -283,64 +261,40 @@ def check_image(path: str | Path) -> None:
         rgb_of(image.crop((0, 0, 1, 1)))
 
 
-def check_whole(path: str | Path) -> tuple[Size, int]:
-    """Check that an image file is complete and return its (height, width) as stored and its EXIF
-    orientation.
-
-    A JPEG with an end marker and a PNG with an ``IEND`` chunk are complete and are not decoded;
-    damage to their pixels is found when they are read. All other files are decoded as by
-    :func:`check_image`.
+def check_whole(path: str | Path) -> None:
+    """Check that an image file is complete. A JPEG or PNG with its end is not decoded: damage to
+    its pixels is found when they are read.
 
     Raises
     ------
     DataError
         As for :func:`check_image`.
     """
-    with opened(path) as image:
-        width, height = image.size
-        stated = _stated_orientation(image)
-        whole = _ends(image)
-    if not whole:
+    if not _header(str(path), _stamp(path))[2]:
         check_image(path)
-    return (height, width), stated
+
+
+def _ends(image: Image.Image) -> bool:
+    end, file = _ENDS.get(image.format or ""), getattr(image, "fp", None)
+    if end is None or file is None:
+        return False
+    file.seek(-len(end), SEEK_END)
+    return bool(file.read() == end)
 
 
 def checksums_agree(path: str | Path) -> bool:
-    """Return whether a file is a complete PNG whose checksums are correct.
-
-    False means nothing for other formats, which have no checksums.
+    """Return whether a file is a PNG, whose checksums are verified; other formats have none.
 
     Raises
     ------
     DataError
-        As for :func:`opened`.
+        As for :func:`opened`; also if a checksum is wrong or the file is cut short.
     """
     with opened(path) as image:
-        file = getattr(image, "fp", None)
-        if file is None or image.format != "PNG":
-            return False
-        file.seek(8)
-        for _ in range(MOST_CHUNKS):
-            length, kind = int.from_bytes(file.read(4), "big"), file.read(4)
-            if length > _LARGEST_CHUNK:
-                return False
-            content, stated = file.read(length), file.read(4)
-            if zlib.crc32(content, zlib.crc32(kind)).to_bytes(4, "big") != stated:
-                return False
-            if kind == b"IEND":
-                return True
-    return False
-
-
-def _ends(image: Image.Image) -> bool:
-    """Return whether the file of an undecoded image is known to be complete."""
-    file = getattr(image, "fp", None)
-    if file is None or image.format not in ("JPEG", "PNG"):
-        return False
-    if image.format == "PNG":
-        return b"IEND" in _png_chunks(file)
-    file.seek(-2, SEEK_END)
-    return bool(file.read(2) == b"\xff\xd9")
+        png = image.format == "PNG"
+        if png:
+            image.verify()
+    return png
 
 
 def read_depth(path: str | Path) -> FloatArray:
@@ -350,8 +304,14 @@ def read_depth(path: str | Path) -> FloatArray:
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
-    read = _ARRAYS.get(file.suffix.lower())
-    values = _one_channel(file) if read is None else _map_of(file, read)
+    try:
+        values = _ARRAYS.get(file.suffix.lower(), _one_channel)(file)
+    except DataError as error:
+        raise (
+            error if str(error).startswith(str(file)) else DataError(f"{file}: {error}")
+        ) from None
+    except Exception as error:  # NumPy and Python parse the untrusted header
+        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
@@ -360,10 +320,9 @@ def read_depth(path: str | Path) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
+# Return the values of an image whose channels are equal; a colour map cannot be converted back to
+# depth.
 def _one_channel(file: Path) -> NDArray[Any]:
-    """Return the values of an image whose channels are equal; a colour map cannot be converted back
-    to depth.
-    """
     with opened(file) as image:
         check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before decoding
         values = stored_samples(image.convert("RGB") if image.mode in ("P", "PA") else image)
@@ -385,13 +344,6 @@ _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {
     ".npz": read_npz,
     ".pfm": read_pfm,
 }
-
-
-def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
-    try:
-        return read(file)
-    except Exception as error:  # NumPy and Python parse the untrusted header
-        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
 
 
 def png_bytes(pixels: Pixels) -> bytes:
@@ -451,23 +403,6 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
     write_bytes(path, png_bytes(pixels))
 
 
-def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
-    """Return the chunk types of a PNG by seeking. Pillow would decode the image to find those after
-    the pixels.
-    """
-    found: set[bytes] = set()
-    if file is None:
-        return _MAY_TELL_ORIENTATION
-    file.seek(8)
-    for _ in range(MOST_CHUNKS):
-        header = file.read(8)
-        if len(header) < 8:
-            return found
-        found.add(header[4:])
-        file.seek(int.from_bytes(header[:4], "big") + 4, 1)
-    return _MAY_TELL_ORIENTATION
-
-
 @contextmanager
 def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
     """Open an image file after checking its header and size; pixels are decoded on demand.
@@ -507,10 +442,9 @@ def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
     return path.open() if isinstance(path, Part) else nullcontext(path)
 
 
+# Return the bytes per pixel of the samples as stored. A decoder may convert 16 bits to 8, but reads
+# all of them.
 def _bytes_per_pixel(image: Image.Image) -> int:
-    """Return the bytes per pixel of the samples as stored. A decoder may convert 16 bits to 8, but
-    reads all of them.
-    """
     if image.mode in ("I", "F"):
         return 4
     deep = image.mode.startswith("I;16") or any(

@@ -10,29 +10,22 @@ from collections.abc import Sequence
 from visualjudge.core.errors import DataError, UsageError
 
 PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
+# Maximum pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` is set.
 MOST_PIXELS = 120_000_000
-"""Maximum pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` is set."""
+# Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits at once,
+# 16-bit RGBA the byte limit first.
 BYTES_PER_PIXEL = 3
-"""Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits at once,
-16-bit RGBA the byte limit first.
-"""
+# Maximum points in the polygons of a mask.
 MOST_POINTS = 100_000
-"""Maximum points in the polygons of a mask."""
+# Maximum outline length in pixels of a mask's polygons; the native rasteriser needs memory for
+# each.
 LONGEST_OUTLINE = 4_000_000
-"""Maximum outline length in pixels of a mask's polygons; the native rasteriser needs memory for
-each.
-"""
+# Maximum boxes, masks or people in a prediction.
 MOST_ITEMS = 100_000
-"""Maximum boxes, masks or people in a prediction."""
+# Maximum distance in pixels of boxes and keypoints from the origin: products of four remain finite.
 LARGEST_COORDINATE = 1e15
-"""Maximum distance in pixels of boxes and keypoints from the origin: products of four remain
-finite.
-"""
+# Maximum distance in pixels of polygons from the origin: the native rasteriser crashes above 1e9.
 LARGEST_VERTEX = 1e7
-"""Maximum distance in pixels of polygons from the origin: the native rasteriser crashes above 1e9.
-"""
-MOST_CHUNKS = 1_000
-"""Maximum number of PNG chunks that are searched for an orientation."""
 
 
 def most_pixels() -> int:

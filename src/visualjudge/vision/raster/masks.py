@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask, Size
-from visualjudge.core.untrusted import confined_path
+from visualjudge.vision import fields
 from visualjudge.vision.raster.images import largest_channel, read_samples
 from visualjudge.vision.raster.limits import (
     LARGEST_VERTEX,
@@ -22,8 +22,8 @@ from visualjudge.vision.raster.limits import (
     check_pixels,
 )
 
+# Maximum fraction of pixels in a mask file that are neither black nor white.
 MOST_BETWEEN = 0.2
-"""Maximum fraction of pixels in a mask file that are neither black nor white."""
 _NUMBERS = frozenset({int, float, np.float64, np.float32, np.int64, np.int32})
 EMPTY_CROP = np.zeros((0, 0), dtype=np.bool_)
 
@@ -72,6 +72,8 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
 def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as COCO does."""
     check_pixels("a mask", size)
+    if not all(isinstance(ring, list | tuple) for ring in polygons):
+        raise DataError("a polygon segmentation must be a list of polygons, each x, y, x, y, …")
     if sum(map(len, polygons)) > 2 * MOST_POINTS:
         raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
     rings = [_ring(ring) for ring in polygons]
@@ -83,8 +85,8 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     return _cropped(coco_mask.decode(whole), coco_mask.to_bbox(whole))
 
 
+# Check a polygon and return it as x, y, x, y, … for native code.
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
-    """Check a polygon and return it as x, y, x, y, … for native code."""
     if len(ring) < 6 or len(ring) % 2:
         raise DataError("a polygon must be a flat list of at least 3 points: x, y, x, y, x, y")
     if not set(map(type, ring)) <= _NUMBERS:
@@ -98,8 +100,8 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
     return values
 
 
+# Return the number of pixels along a polygon, at least one per point.
 def _outline(ring: NDArray[np.float64]) -> int:
-    """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
     steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
     return int(steps.sum()) + len(points)
@@ -151,8 +153,8 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
     return list(np.unique(values).tolist())
 
 
+# Reject a mask drawn only in the alpha channel: it has no white, so its meaning is unknown.
 def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
-    """Reject a mask drawn only in the alpha channel: it has no white, so its meaning is unknown."""
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
         raise DataError(f"{path}: must be black and white, got a mask only in the alpha channel")
@@ -175,17 +177,17 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
         case {"size": _, "counts": _}:
             return mask_from_rle(segmentation)
         case str() | Path():
-            return mask_from_png(_file(segmentation, root), size)
+            return mask_from_png(fields.path(segmentation, root), size)
         case list() | tuple():
             if size is None:
                 raise DataError("polygons do not contain the image size: give size=(height, width)")
-            return mask_from_polygons(_rings(segmentation), size)
+            return mask_from_polygons(segmentation, size)
         case _:
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
 
 
+# Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask.
 def _mask_of_two_values(values: NDArray[Any]) -> Mask:
-    """Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask."""
     if values.dtype != np.bool_ and len(distinct_values(values)) > 2:
         raise DataError(f"a mask must be bool or have two values, got an array of {values.dtype}")
     return mask_from_array(values)
@@ -200,12 +202,6 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     return mask_from_array(
         cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST)
     )
-
-
-def _file(stated: str | Path, root: Path | None) -> Path:
-    if root is None or isinstance(stated, Path):
-        return (root or Path()) / stated
-    return confined_path(root, stated, of="the data folder")
 
 
 def rle_of(mask: Mask) -> dict[str, Any]:
@@ -225,8 +221,8 @@ def packed_rle(mask: Mask) -> dict[str, Any]:
     return packed
 
 
+# Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height).
 def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
-    """Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height)."""
     left, top, width, height = map(int, box)
     crop = frame[top : top + height, left : left + width]
     if not crop.size:
@@ -234,14 +230,11 @@ def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
     return Mask(frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_))
 
 
+# Return the sum of an RLE's run lengths. hotcoco and pycocotools take counts that are cut short and
+# leave the rest of the image empty. Counts that are what the decoded frame is encoded to are whole;
+# others, with runs of 0, are rare: they are numbers of 5 bits a character, from the fourth on
+# differences from the run before last.
 def _total(counts: Any, frame: NDArray[np.uint8]) -> int:
-    """Return the sum of an RLE's run lengths.
-
-    hotcoco and pycocotools take counts that are cut short and leave the rest of the image empty.
-    Counts that are what the decoded frame is encoded to are whole; others, with runs of 0, are
-    rare: they are numbers of 5 bits a character, from the fourth on differences from the run before
-    last.
-    """
     if isinstance(counts, list):
         return sum(counts)
     text = counts.encode() if isinstance(counts, str) else counts
@@ -270,14 +263,3 @@ def _rle_size(rle: Mapping[str, Any]) -> Size:
     ):
         raise DataError(f"an RLE's size must be [height, width], got {size!r}")
     return int(size[0]), int(size[1])
-
-
-def _rings(polygons: Sequence[Any]) -> list[list[float]]:
-    if polygons and isinstance(polygons[0], int | float):
-        raise DataError(
-            "a polygon segmentation must be a list of polygons, each a flat list of numbers"
-        )
-    for ring in polygons:
-        if not isinstance(ring, list | tuple):
-            raise DataError("a polygon must be a flat list of numbers")
-    return [list(ring) for ring in polygons]

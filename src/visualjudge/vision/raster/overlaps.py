@@ -16,8 +16,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision.raster.masks import packed_rle
 
+# Maximum pairs of a prediction and a ground truth of one image.
 MOST_PAIRS = 50_000_000
-"""Maximum pairs of a prediction and a ground truth of one image."""
 _PAIRS_OF_A_CALL = 1000
 
 

@@ -16,10 +16,10 @@ from visualjudge.vision.base import Prediction
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.tasks import TASKS
 
+# Computed exactly as in ``COCOeval``, because the last bits decide ties.
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
-"""Computed exactly as in ``COCOeval``, because the last bits decide ties."""
+# The process that started hotcoco's threads, which a fork does not have and would wait for.
 _PROCESS: list[int] = []
-"""The process that started hotcoco's threads, which a fork does not have and would wait for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,13 @@ from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.items import LabelledItems
 
 IntArray = NDArray[np.intp]
+# 0.50, 0.55, … 0.95, as in COCO's AP.
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
-"""0.50, 0.55, … 0.95, as in COCO's AP."""
+# Rounding must not keep a similarity below its threshold.
 _REACHED = np.array(THRESHOLDS) - 1e-9
-"""Rounding must not keep a similarity below its threshold."""
+# (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
+# that lies in it.
 Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
-"""(n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
-that lies in it.
-"""
 
 
 def matched(similarity: FloatArray) -> FloatArray:
@@ -93,12 +92,11 @@ def labelled_f1_by_class(
     return [shares[codes[label]] for label in labels]
 
 
+# Return similarities that are 0 between different labels, and which ground truths are crowd
+# regions.
 def _within_labels(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> tuple[FloatArray, BoolArray]:
-    """Return similarities that are 0 between different labels, and which ground truths are crowd
-    regions.
-    """
     ours, theirs = (
         np.array([item.label for item in side.items], dtype=np.object_)
         for side in (prediction, truth)
@@ -112,10 +110,9 @@ def crowds(items: Sequence[Any]) -> BoolArray:
     return np.array([item.iscrowd for item in items], dtype=np.bool_)
 
 
+# Return whether each prediction is right, and whether it is not counted, at each threshold, both of
+# shape (n, thresholds).
 def _reached(similarity: FloatArray, crowd: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Return whether each prediction is right, and whether it is not counted, at each threshold,
-    both of shape (n, thresholds).
-    """
     hits = matched(similarity[:, ~crowd])[:, None] >= _REACHED
     inside = similarity[:, crowd].max(axis=1, initial=0.0)[:, None] >= _REACHED
     return hits, inside & ~hits

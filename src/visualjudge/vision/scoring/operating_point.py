@@ -14,8 +14,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.scoring.average_precision import CocoImages
 
+# IoU or OKS at which F1 is computed.
 SIMILARITY = 0.5
-"""IoU or OKS at which F1 is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,11 @@ def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None)
     if prediction.count is None or (min_score is None and top_k is None):
         return prediction
     items: tuple[Any, ...] = prediction.items  # type: ignore[attr-defined]
-    scores = [_confidence(item) for item in items]
+    scores = [item.score for item in items]
+    if None in scores:
+        raise DataError(
+            "score: is missing; --min-score and --top-k need the confidence of every prediction"
+        )
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
     kept = sorted(k for k in order[:top_k] if min_score is None or scores[k] >= min_score)
     return replace(prediction, items=tuple(items[k] for k in kept))  # type: ignore[type-var]
@@ -68,11 +72,3 @@ def confident(sides: Iterable[Prediction]) -> bool:
     """Return whether there are items and all of them have a confidence."""
     items = [item for side in sides for item in getattr(side, "items", ())]
     return bool(items) and all(getattr(item, "score", None) is not None for item in items)
-
-
-def _confidence(item: Any) -> float:
-    if item.score is None:
-        raise DataError(
-            "score: is missing; --min-score and --top-k need the confidence of every prediction"
-        )
-    return float(item.score)

@@ -16,9 +16,6 @@ from visualjudge.apps.adopt.benchmarks import (
     imagenhub,
     imagereward,
     judgebench,
-    mllm_judge,
-    mmrb2,
-    multimodal_rewardbench,
     vl_rewardbench,
 )
 from visualjudge.apps.adopt.benchmarks.layout import OWN, Benchmark, JudgeFile, Study, own_replies
@@ -34,9 +31,6 @@ BENCHMARKS = {
     "imagenhub": imagenhub.ROW,
     "imagereward": imagereward.ROW,
     "judgebench": judgebench.ROW,
-    "mllm-as-a-judge": mllm_judge.ROW,
-    "mmrb2": mmrb2.ROW,
-    "multimodal-rewardbench": multimodal_rewardbench.ROW,
     "vl-rewardbench": vl_rewardbench.ROW,
 }
 Judges = dict[str, list[JudgeFile]]
@@ -142,14 +136,14 @@ def _verdicts(
     verdicts = []
     for path, match in files:
         read = own_replies if match.re.pattern == OWN else row.replies
-        for reply in read(path, match):
-            keys = study.keys.get(reply.key, (reply.key,))
-            verdicts += [
-                verdict_of(origin, items[key], reply, row.answers) for key in keys if key in items
-            ]
+        verdicts += [
+            verdict_of(origin, items[reply.key], reply)
+            for reply in read(path, match)
+            if reply.key in items
+        ]
     return verdicts
 
 
 def _without_images(item: Item) -> Item:
-    options = tuple(replace(option, images=(), marked=None) for option in item.options)
+    options = tuple(replace(option, images=()) for option in item.options)
     return replace(item, images=(), options=options)

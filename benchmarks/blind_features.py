@@ -8,7 +8,6 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.judges.local.features import DIGITS, features_of
-from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.view import Features, Given
 
@@ -16,16 +15,6 @@ GREY = 128
 MOST_ITEMS = 200
 NEAR = 2.0
 """Distance in pixels within which an item touches the border."""
-
-
-class BlindFeatures(QuestionFeatures):
-    """The features of options on uniform grey, so that they depend only on the predictions."""
-
-    def _look_at(self, task: str, prediction: Prediction, given: Given) -> Features:
-        return blind_features_of(task, prediction, given)
-
-    def _read_given(self, context: tuple[str, ...]) -> Given:
-        return over_grey(super()._read_given(context))
 
 
 def over_grey(given: Given) -> Given:

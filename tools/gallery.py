@@ -1,31 +1,47 @@
-"""The page that shows every encoding on a photograph, with its description and legend."""
+"""Write docs/gallery: every encoding on a photograph, with its description and legend.
+
+python tools/gallery.py [--check]
+"""
 
 from __future__ import annotations
 
+import argparse
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from PIL import Image
 
-from visualjudge.apps.demo.examples import examples
+from visualjudge.apps.demo.photographs import photographs, stereo_disparity
 from visualjudge.core.atomic import write_bytes
+from visualjudge.core.records import Pixels
 from visualjudge.prompts.question_text import QuestionScene, format_text
-from visualjudge.vision.encode import encode, encodings
+from visualjudge.vision.encode import Encoded, encode, encodings
 from visualjudge.vision.encodings import encoding_title
+from visualjudge.vision.predictions import (
+    TYPES,
+    DepthMap,
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    WholeImage,
+)
+from visualjudge.vision.rows import Encoding
 from visualjudge.vision.tasks import TASKS
-
-if TYPE_CHECKING:
-    from visualjudge.core.records import Pixels
-    from visualjudge.vision.encode import Encoded
-    from visualjudge.vision.rows import Encoding
 
 SIDE = 400
 QUALITY = 82
 LONGEST_TEXT = 700
 PAGE = "README.md"
+GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
+SUBJECT = "astronaut"
+
+Example = tuple[Pixels, Any, str | None]
+"""A photograph, a prediction for it, and an expression."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +115,7 @@ def _page(shown: list[Exhibit]) -> str:
         "with its ground truth as "
         "the prediction: what the prompt says of it, and its legend. Images are "
         "shrunk and saved as "
-        "JPEG for this page; a judge gets the PNG. Written by `visualjudge show gallery`.",
+        "JPEG for this page; a judge gets the PNG. Written by `python tools/gallery.py`.",
     ]
     task = ""
     for exhibit in shown:
@@ -139,3 +155,46 @@ def faults(out: Path, shown: list[Exhibit]) -> list[str]:
         return [f"{PAGE} is missing or is not what the catalogue gives"]
     names = [exhibit.image for exhibit in shown if exhibit.image is not None]
     return [f"{name} is missing" for name in names if not (out / name).is_file()]
+
+
+def examples() -> dict[str, Example]:
+    """Return the examples by type name: those of the demo, and those of plug-ins
+    (``PredictionType.example``).
+    """
+    brought = {row.name: row.example() for row in TYPES.values() if row.example is not None}
+    return {**_of_photographs(), **brought}
+
+
+def _of_photographs() -> dict[str, Example]:
+    named = {photo.name: photo for photo in photographs()}
+    photo = named[SUBJECT]
+    pixels = photo.pixels
+    boxes = tuple(Detection(item.label, item.mask.xyxy) for item in photo.objects)
+    expression, region = photo.expressions[0]
+    pair, disparity = stereo_disparity()
+    return {
+        "detection": (pixels, Detections(boxes), None),
+        "instance": (pixels, Masks(photo.size, photo.objects), None),
+        "semantic": (pixels, Masks(photo.size, photo.segments), None),
+        "referring": (pixels, Masks(photo.size, (Instance(expression, region),)), expression),
+        "keypoint": (pixels, People(photo.people), None),
+        "depth": (named[pair].pixels, DepthMap(disparity, inverse=True), None),
+        "restoration": (pixels, WholeImage(pixels), None),
+        "generation": (pixels, WholeImage(pixels), None),
+    }
+
+
+def main() -> None:
+    """Write the page, or check that it is complete."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if it is not complete")
+    shown = list(exhibits())
+    if not parser.parse_args().check:
+        write_gallery(GALLERY, shown)
+    elif problems := faults(GALLERY, shown):
+        parser.exit(1, f"{GALLERY}: {'; '.join(problems)}: run python tools/gallery.py\n")
+    print(f"{GALLERY}: complete, {len(shown)} encodings")
+
+
+if __name__ == "__main__":
+    main()
