@@ -192,7 +192,7 @@ def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None
     for options, words in (
         ({"tools": ["zooom"]}, "tools.*must be all or some of zoom"),
         ({"tools": ["zoom"], "mode": "logprobs"}, "mode.*must be auto or text"),
-        ({"tools": ["zoom"], "max_tool_calls": 0}, "max_tool_calls.*at least 1"),
+        ({"tools": ["zoom"], "max_tool_calls": 0}, "max.tool.calls.*at least 1"),
     ):
         with pytest.raises(UsageError, match=words):
             vj.judge(spots, client, tmp_path / "run", progress=False, **options)  # type: ignore[arg-type]
