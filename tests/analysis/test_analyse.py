@@ -82,7 +82,6 @@ def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
     assert p["swap_consistency"] == 0.0
     assert p["position_p"] < 1e-10
     assert p["position_preference"]["flagged"]
-    assert p["swap"]["always_first"] == 30
 
 
 def test_accurate_judge_of_a_lopsided_dataset_is_not_called_biased() -> None:

@@ -166,7 +166,6 @@ def test_fair_judge_that_is_better_at_wide_margins_is_not_flagged() -> None:
     rows = [
         next(row for row in _by_margin(seed).bias if row.feature == "count") for seed in range(6)
     ]
-    assert np.mean([row.crude for row in rows]) > 0.03  # type: ignore[arg-type]
     assert sum(row.flagged for row in rows) <= 1
     assert abs(np.mean([row.estimate.value for row in rows])) < 0.02  # type: ignore[arg-type]
 
@@ -271,8 +270,8 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
 
     real = [run("one", 0.6), run("two", 0.8), run("three", 0.7)]
     simulated = [run("oracle", 1.0, simulated=True), run("guess", 0.5, simulated=True)]
-    alone = comparisons(Study(table, tuple(real)), 0.05)
-    rows = comparisons(Study(table, (*real, *simulated)), 0.05)
+    alone = comparisons(Study(table, tuple(real)))
+    rows = comparisons(Study(table, (*real, *simulated)))
     among = {(row.a, row.b): row.p_holm for row in rows}
     assert {(row.a, row.b): row.p_holm for row in alone}.items() <= among.items()
     others = [(row.p or 0) for row in rows if {row.a, row.b} & {"oracle", "guess"}]

@@ -99,15 +99,6 @@ def share_of(found: Shares, k: int = 0) -> Share:
     )
 
 
-def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
-    """Return Σ ``top`` / Σ ``bottom`` over all cells, for unbounded values, and the p-value of the
-    hypothesis that it is 0.
-    """
-    value, found = sums.ratio(top, bottom)
-    n = int(sums.total(bottom)[0])
-    return estimate_of(value, found, estimate.mean_ends(value, found), n), test_of(value, found)
-
-
 def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
     """Σ top / Σ bottom of each cell, for values without bounds."""
     value, found = sums.ratio(top, bottom)

@@ -65,7 +65,6 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
 
 
 def _duels(names: Sequence[str], right: FloatArray, places: IntArray) -> list[EncodingDuel]:
-    """Compare every two columns of ``right``."""
     out = []
     for i, j in combinations(range(len(names)), 2):
         gaps = right[:, i] - right[:, j]
@@ -127,7 +126,6 @@ def _standing(name: str, best: str, apart: Mapping[str, EncodingDuel]) -> str:
 def _why_none(
     rows: Sequence[Encoding], best: Share, apart: Mapping[str, EncodingDuel], chance: float
 ) -> str | None:
-    """Return the reason why no encoding is recommended, or None if one is."""
     if len(rows) == 1:
         return f"only {rows[0].name}"
     asked = all(row.share.n >= LEAST_VERDICTS and row.share.interval for row in rows)

@@ -29,7 +29,7 @@ from visualjudge.analysis.estimate import (
     renumbered,
     t_isf,
 )
-from visualjudge.analysis.figures import ALL, CurvePoint, Sensitivity
+from visualjudge.analysis.figures import ALL, Sensitivity
 from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.study_table import clusters_of
@@ -205,14 +205,14 @@ def _sensitivity(
     if curve is None:
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
         none = Estimate(None, None, rows.height, images, few)
-        return Sensitivity(*scope, none, None, None, None, None, few)
+        return Sensitivity(*scope, none, None, None, None, None)
     jnd = float(threshold(curve.theta, curve.limits)[0])
     reason = _why_none(curve, jnd, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
     ends = None if reason else _jnd_ends(curve, resampling, images)
     figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
     (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[0, :2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[0, 2])))
-    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, reason, _points(curve), floor)
+    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, _points(curve), floor)
 
 
 def _jnd_ends(curve: _Curve, resampling: Resampling, images: int) -> Ends:
@@ -241,15 +241,12 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> st
     return next((reason for holds, reason in reasons if holds), None)
 
 
-def _points(curve: _Curve) -> tuple[CurvePoint, ...]:
+def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     n, k = curve.totals
     ends = np.cumsum(n) / n.sum()
     group = renumbered(np.minimum((ends * POINTS - 1e-9).astype(int), POINTS - 1))[1]
     total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))
-    return tuple(
-        CurvePoint(float(x), float(share), float(count))
-        for x, share, count in zip(far / total, right / total, total, strict=True)
-    )
+    return tuple(zip((far / total).tolist(), (right / total).tolist(), total.tolist(), strict=True))
 
 
 def curve(alpha: float, beta: float, lapse: float, floor: float, x: FloatArray) -> FloatArray:

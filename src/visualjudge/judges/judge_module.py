@@ -112,12 +112,6 @@ class ClientPipe:
         """Judge one input asynchronously, and return the replies too."""
         raise NotImplementedError
 
-    @property
-    def fewest_edits(self) -> int:
-        """Return the minimum number of edited images of an input."""
-        edits = self.input_schema.model_fields["edited_images"]
-        return max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
-
     def most_calls(self, edits: int) -> int:
         """Return the maximum number of calls for an input with ``edits`` edited images, including
         repeats.

@@ -263,8 +263,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     for k, judge in enumerate(shown(analysis)):
         row = next((r for r in judge.sensitivity if (r.scope, r.against) == ("all", against)), None)
         if row is not None and len(row.points) > 1:
-            points = tuple((point.x, point.share, point.n) for point in row.points)
-            found.append(Line(judge.name, k, points, row))
+            found.append(Line(judge.name, k, row.points, row))
     if not found:
         return LeftOut(against, f"no pairs with several differences in {against}")
     label = f"Difference in {against}"
@@ -390,7 +389,6 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | None:
 
 
 def _less(choice: EncodingChoice, best: str) -> Cells:
-    """Return the accuracy of each encoding minus that of ``best``."""
     turned = (duel.turned if duel.first == best else duel for duel in choice.duels)
     return {
         encoding_title(choice.task, duel.first): duel.gap for duel in turned if duel.second == best
