@@ -39,7 +39,7 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     """Compare every two encodings of one task on their common pairs, with p by Holm. A pair counts
     by the mean of its orders and repeats.
     """
-    right = table.with_columns(pl.col("right").cast(pl.Float64))
+    right = table.select("pair", "cluster", "encoding", pl.col("right").cast(pl.Float64))
     wide = right.pivot(
         "encoding", index=["pair", "cluster"], values="right", aggregate_function="mean"
     )
