@@ -2,7 +2,8 @@
 benchmark can be gamed.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
-judge.
+judge. What all properties of the predictions give away together is measured by ``describe``
+(``apps/audit/blind_solver.py``).
 """
 
 from __future__ import annotations
