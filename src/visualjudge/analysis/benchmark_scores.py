@@ -122,19 +122,11 @@ def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) ->
 
 
 def _lacking(verdicts: pl.DataFrame, questions: pl.DataFrame) -> str | None:
-    """Return the share of ``questions`` that was answered, and the share of their sources if some
-    have no answers at all; None if nothing is missing.
-    """
+    """Return how many of ``questions`` were answered; None if nothing is missing."""
     asked = verdicts["id"].n_unique()
     if asked >= questions.height:
         return None
-    found, every = (_sources(part) for part in (verdicts, questions))
-    sources = f", {number(found)} of {number(every)} sources" if found < every else ""
-    return f"{number(asked)} of {number(questions.height)} questions{sources}"
-
-
-def _sources(table: pl.DataFrame) -> int:
-    return table["sources"].explode().drop_nulls().n_unique()
+    return f"{number(asked)} of {number(questions.height)} questions"
 
 
 def _said() -> pl.Expr:

@@ -120,7 +120,7 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     shutil.rmtree(copy / "results_gpt4o" / "ImagenHub_Text-Guided_IG" / "SDXL")
     run = imported(tmp_path, "imagenhub", copy, "gpt4o").runs[0][0]
     (judge,) = analyse([run]).metrics["judges"]
-    part = "5 of 10 questions, 1 of 2 sources"
+    part = "5 of 10 questions"
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
     assert card_json(card([run]))["judges"][0]["as_published_of"] == judge["as_published_of"]
 
