@@ -14,7 +14,7 @@ from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
 
 Result = TypeVar("Result")
 ENCODING_ANALYSIS = "encoding_analysis"
@@ -91,6 +91,7 @@ def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..
         called.__signature__ = stated.replace(  # type: ignore[attr-defined]
             parameters=parameters
         )
+        del called.__wrapped__  # tools that make pages would show its signature instead
         return called
 
     return decorated
@@ -219,7 +220,7 @@ class BuildOptions(WorkOptions, Selection):
             raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
-                raise UsageError(f"--subset must be one of {', '.join(SUBSETS)}, got {name!r}")
+                raise UsageError(f"--subset must be {one_of(name, SUBSETS)}, got {name!r}")
 
 
 # ---------------------------------------------------------------- judging

@@ -17,7 +17,6 @@ from visualjudge.analysis.accuracy_cells import (
     accuracy_cells,
     guessed,
     guessed_among_allowed,
-    guessed_by_task,
     pairwise_asked,
 )
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
@@ -250,7 +249,7 @@ def judge_result(
         sensitivity=curves(
             pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
         ),
-        encodings=_encodings(pairs, guessed_by_task(asked)),
+        encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
         unread=unread(study.joined[index]),
@@ -324,8 +323,9 @@ def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, .
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
-def _encodings(pairs: pl.DataFrame, chance: Mapping[str, float]) -> tuple[EncodingChoice, ...]:
+def _encodings(pairs: pl.DataFrame, asked: pl.DataFrame) -> tuple[EncodingChoice, ...]:
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
     return tuple(
-        recommend(part, task, chance.get(task, OF_TWO)) for task, part in _parts(needed, "task")
+        recommend(part, task, guessed(asked.filter(pl.col("task") == task)))
+        for task, part in _parts(needed, "task")
     )

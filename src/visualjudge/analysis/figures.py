@@ -247,10 +247,10 @@ class Sensitivity:
     value: str
     against: str
     jnd: Estimate
-    alpha: float | None
-    beta: float | None
-    lapse: float | None
-    slope_p: float | None
+    alpha: float | None = None
+    beta: float | None = None
+    lapse: float | None = None
+    slope_p: float | None = None
     """One-sided clustered test that accuracy increases with distance; Holm over the
     judge's curves.
     """
@@ -430,11 +430,6 @@ class JudgeResult:
     probes: tuple[ProbeResult, ...] = ()
     photograph: PhotographNeed | None = None
     identity: tuple[ServedBy, ...] = ()
-
-    @property
-    def order_shown(self) -> bool:
-        """Whether the order in which the options were shown is known."""
-        return self.info.get("order_shown") is not False
 
     @property
     def as_published(self) -> dict[str, float | None]:

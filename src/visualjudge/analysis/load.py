@@ -181,9 +181,11 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     """
     if not part.stated:
         return study
-    every = [question for root in roots for question in load_dataset(root).questions]
-    ids = pl.Series([question.id for question in chosen(every, part)])
-    kept = study.questions.filter(pl.col("id").is_in(ids.implode()))
+    sets = [load_dataset(root).questions for root in roots]  # one is read in constant memory
+    every = sets[0] if len(sets) == 1 else [question for some in sets for question in some]
+    kept = study.questions.filter(
+        pl.col("id").is_in([question.id for question in chosen(every, part)])
+    )
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
     runs = tuple(
         replace(

@@ -27,6 +27,7 @@ IMPORTS = {
     "GenAI-Bench": ("adopt", "{}/results", "--benchmark", "genai-bench"),
     "VIEScore": ("adopt", "{}", "--benchmark", "imagenhub"),
     "JudgeBench": ("adopt", "{}/outputs", "--benchmark", "judgebench"),
+    "MMRB2": ("adopt", "{}", "--benchmark", "mmrb2"),
     "GEditBench_v2": ("adopt", "{}", "--benchmark", "editscore-bench"),
     "ImageReward": ("adopt", "{}", "--benchmark", "imagereward"),
 }
