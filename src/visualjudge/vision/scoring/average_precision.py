@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,17 +20,6 @@ from visualjudge.vision.tasks import TASKS
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
 # The process that started hotcoco's threads, which a fork does not have and would wait for.
 _PROCESS: list[int] = []
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Predictions that count: their confidences and whether they are right, both of shape (n,), and
-    the number of ground truths to find.
-    """
-
-    scores: FloatArray
-    right: BoolArray
-    truths: int
 
 
 def average_precision(
@@ -112,8 +100,10 @@ class CocoImages:
         known = values[values > -1]  # -1: no ground truth of the class
         return float(known.mean()) if known.size else None
 
-    def matches(self, threshold: float) -> Matches:
-        """Return all predictions, matched at one IoU (OKS)."""
+    def matches(self, threshold: float) -> tuple[FloatArray, BoolArray, int]:
+        """Return the confidences of the predictions that count, shape (n,), whether they are right
+        at one IoU (OKS), and the number of ground truths to find.
+        """
         images = [one for one in self._evaluated.eval_imgs if one is not None]
         place = COCO_THRESHOLDS.index(threshold)
         flags = [
@@ -126,7 +116,7 @@ class CocoImages:
         ]
         truths = sum(one["gtIgnore"].count(False) for one in images)
         scores, right, _ = zip(*flags, strict=True) if flags else ((), (), ())
-        return Matches(np.array(scores), np.array(right, dtype=np.bool_), truths)
+        return np.array(scores), np.array(right, dtype=np.bool_), truths
 
     def _annotations(self, images: Sequence[dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
         for k, items in enumerate(images):
