@@ -150,7 +150,7 @@ def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
     other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
     both = pl.DataFrame({"question": np.arange(found.a.size), "cluster": found.image,
                          "right": right_of(found) > 0, "right_b": right_of(other) > 0})  # fmt: skip
-    yield "difference", held(paired(both, ("a", "b"), 0.05).gap.interval, true.difference)
+    yield "difference", held(paired(both, ("a", "b")).gap.interval, true.difference)
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
     yield "κ", held(kappa_interval(ratings, found.image), true.kappa)
     pair = np.stack([found.chose_a, other.chose_a])

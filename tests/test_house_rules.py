@@ -45,14 +45,14 @@ def test_file_has_one_subject_and_a_docstring() -> None:
 BUDGET = {
     "core": 1050,
     "vision": 4500,
-    "formats": 1672,
+    "formats": 1700,
     "data": 950,
     "prompts": 450,
     "dataset": 1800,
     "clients": 2000,
     "replies": 800,
     "judges": 1500,
-    "runs": 1390,
+    "runs": 1380,
     "analysis": 6300,
     "apps": 5300,
     "studio": 2600,
@@ -61,18 +61,13 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (4531, "matched errors of label maps, depth and images"),
-    "data": (1027, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "clients": (2058, "local weights, the tool loop"),
-    "analysis": (7385, "figures of pairs of judges, encodings, sources and raters; decisions"),
-    "apps": (
-        5560,
-        "in adopt: columns guessed and their notes; in pipelines: guards; in demo: its pictures",
-    ),
-    "cli": (1943, "options of import declared a second time, progress and endings of commands"),
+    "data": (1025, "likely mistakes; with formats, the 2,700 of both together are kept"),
+    "analysis": (7236, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "apps": (5853, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
+    "cli": (1917, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 34_750, 423_000
+MOST_STATEMENTS, MOST_TOKENS = 34_500, 423_700
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

@@ -14,7 +14,7 @@ from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
 
 Result = TypeVar("Result")
 ENCODING_ANALYSIS = "encoding_analysis"
@@ -47,11 +47,14 @@ def setting(default: Any, least: float | None = None) -> Any:
 
 
 class Options:
-    """Base of the records: no number is below its bound."""
+    """Base of the records: no number is below its bound; a list, a text or None is a tuple."""
 
     def __post_init__(self) -> None:
         for one in fields(self):  # type: ignore[arg-type]
             value, least = getattr(self, one.name), one.metadata.get("least")
+            if one.default == ():
+                several = (value,) if isinstance(value, str) else tuple(value or ())
+                object.__setattr__(self, one.name, several)
             if value is not None and least is not None and not value >= least:
                 word = "--" if "help" in one.metadata else "--set "
                 told = f"{word}{(one.metadata.get('name') or one.name)}"
@@ -91,6 +94,7 @@ def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..
         called.__signature__ = stated.replace(  # type: ignore[attr-defined]
             parameters=parameters
         )
+        del called.__wrapped__  # tools that make pages would show its signature instead
         return called
 
     return decorated
@@ -219,7 +223,7 @@ class BuildOptions(WorkOptions, Selection):
             raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
-                raise UsageError(f"--subset must be one of {', '.join(SUBSETS)}, got {name!r}")
+                raise UsageError(f"--subset must be {one_of(name, SUBSETS)}, got {name!r}")
 
 
 # ---------------------------------------------------------------- judging

@@ -310,25 +310,12 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     ]
     found = analyse(runs)
     assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
-    assert in_common(found, 0, 1) == (
-        "The judges were not asked the same questions: only the 10 pairwise questions asked of "
-        "both are compared, out of 30 of a and 20 of b."
-    )
-    assert in_common(found, 0, 2) == (
-        "The judges were not asked the same questions: only the 20 pairwise questions asked of "
-        "both are compared, out of 30 of a and 20 of c."
-    )
-    assert (
-        in_common(found, 1, 2)
-        == "b and c have no pairwise question in common: their figures cannot be compared."
-    )
+    assert "10 pairwise questions in common, out of 30 of a and 20 of b." in in_common(found, 0, 1)
     assert isinstance(differences(found, 0, 1), Figure)
     left = differences(found, 1, 2)
     assert isinstance(left, LeftOut) and left.reason == "no question in common"
     text = page(found, compare=(1, 2))
-    assert (
-        'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
-    )
+    assert 'id="figure-compared"' not in text and "0 pairwise questions in common" in text
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.figure_text import unanswered_of
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.pairwise_figures import Unanswered, unanswered
+from visualjudge.analysis.pairwise_figures import of_status
 from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import Probe, Question, Verdict
 
@@ -70,20 +69,13 @@ def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
     assert "Cause: refusal" in page(analyse([run]))
 
 
-@pytest.mark.parametrize(
-    ("causes", "found"),
-    [
-        ({}, Unanswered()),
-        (
-            {"refusal: declined": 3, "refusal": 1, "unparseable: tie": 2, "cannot_tell": 5},
-            Unanswered(2, 0, 4, 5),
-        ),
-        ({"api_error: HTTP 500": 3}, Unanswered(0, 3)),
-        ({"refusals of another kind": 1}, Unanswered(1)),
-    ],
-)
-def test_causes_are_told_apart_by_their_status(causes: dict[str, Any], found: Unanswered) -> None:
-    assert unanswered(causes) == found
+def test_causes_are_told_apart_by_their_status() -> None:
+    causes = {"refusal: declined": 3, "refusal": 1, "refusals of another kind": 1, "cannot_tell": 5}
+    assert [of_status(causes, status) for status in ("refusal", "cannot_tell", "api_error")] == [
+        4,
+        5,
+        0,
+    ]
 
 
 def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) -> None:
@@ -146,9 +138,8 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) 
     ]
     judge, run = judged(tmp_path, verdicts, probed)
     assert unanswered_of(judge) == "2 of 10"
-    assert (judge.unread.n, judge.unread.failed, judge.unread.of_probes) == (10, 2, 10)
+    assert (judge.unread.n, judge.unread.failed) == (10, 2)
     found = analyse([run])
     assert found.results.dataset.extent.endswith(
         "10 questions on 12 images, and 10 more for probes"
     )
-    assert "Failed in probes" in page(found)

@@ -151,7 +151,8 @@ def test_a_kill_at_any_step_costs_nothing(
         for name in steps:
             monkeypatch.setattr(BatchJournal, name, counted(name))
 
-    for last in range(8):
+    # After a step differs from before the next only where the next is a call to the server.
+    for last in range(8) if before else (1, 3):
         with FakeBatches(Faults(lost=0.3, slow_s=0), last) as fake:
             dying(last)
             with pytest.raises(Killed):

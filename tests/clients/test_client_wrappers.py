@@ -189,7 +189,7 @@ def test_no_more_are_under_way_than_allowed() -> None:
 def test_overload_halves_once_for_all_that_had_begun(failure: Exception, allowed: int) -> None:
     client = Limited(Crowd(lambda n: failure if n <= 8 else None), 8)
     run(_many(client, 8))
-    assert (client.limit.allowed, client.limit.in_flight) == (allowed, 0)
+    assert (client.allowed, client.in_flight) == (allowed, 0)
 
 
 @pytest.mark.parametrize("capacity", [3, 8, 20])
@@ -206,7 +206,7 @@ def test_it_finds_and_keeps_to_what_a_server_takes_at_once(capacity: int) -> Non
             except ApiError:
                 refused += 1
             else:
-                used.append(min(capacity, int(client.limit.allowed)))
+                used.append(min(capacity, int(client.allowed)))
                 return
 
     async def main() -> None:
@@ -222,7 +222,7 @@ def test_it_rises_again_to_the_ceiling_and_not_beyond() -> None:
     crowd = Crowd(lambda n: ApiError(429, "x") if n == 1 else None)
     client = Limited(crowd, 8)
     run(_many(client, 400))
-    assert client.limit.allowed == 8
+    assert client.allowed == 8
 
 
 def test_no_call_begins_before_a_retry_after_has_passed() -> None:
@@ -246,7 +246,7 @@ def test_a_cancelled_waiter_gives_its_turn_on() -> None:
         await asyncio.sleep(0)
         second.cancel()
         await asyncio.wait_for(asyncio.gather(first, third), 1)
-        return client.limit.in_flight
+        return client.in_flight
 
     assert run(main()) == 0
 

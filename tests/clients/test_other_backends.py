@@ -21,7 +21,7 @@ from visualjudge.clients import (
 )
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.clients.concurrency import Limited
-from visualjudge.clients.masked_secrets import Redactor, key_secret, public_url
+from visualjudge.clients.masked_secrets import Redactor, public_url
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.retry import Retrying, RetryPolicy
@@ -506,7 +506,7 @@ def test_an_opened_client_retries_and_is_limited() -> None:
     assert isinstance(client, Retrying)
     assert client.policy.attempts == 2
     assert isinstance(client.inner, Limited)
-    assert client.inner.limit.ceiling == 5
+    assert client.inner.ceiling == 5
     assert isinstance(client.inner.inner, CLIENT_REGISTRY["api"])
 
 
@@ -536,8 +536,8 @@ def test_a_plain_call_inside_its_own_loop_says_so_and_does_not_hang() -> None:
 
 
 def test_a_secret_is_shown_by_nothing() -> None:
-    secret = key_secret(KEY)
-    assert KEY not in f"{secret} {secret!r} {[secret]}"
+    client = build_client("api", model_name="m", base_url="http://h/v1", api_key=KEY)
+    assert KEY not in f"{client} {vars(client)} {client.identity}"
 
 
 def test_short_placeholders_are_not_masked() -> None:

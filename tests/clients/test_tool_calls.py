@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from clients.loopback import Loopback, refused, serving
-from clients.tool_protocols import BACKENDS, REPLY, base_url, call, openai
+from clients.tool_protocols import BACKENDS, REPLY, base_url, call
 from scripted_client import ScriptedClient
 from visualjudge.clients import build_client
 from visualjudge.clients.base import (
@@ -236,7 +236,6 @@ def awkward(backend: str) -> list[dict[str, Any]]:
     return [
         say("", [call("", {"x": 1})]),
         say("two", [call("zoom", wrong, "one"), call("no such tool!", {}, "two")]),
-        say(None, [call("zoom", {"x": 1}, "same"), call("zoom", {"x": 2}, "same")]),
         say("Answer: B"),
     ]
 
@@ -248,8 +247,6 @@ def test_calls_that_no_protocol_can_repeat_are_repeated_in_a_valid_form(backend:
     calls = [result.call for turn in done.turns for result in turn.results]
     assert calls[0].name == UNNAMED
     assert all(json.loads(call.arguments) is not None for call in calls)
-    assert len({(k, call.id) for k, turn in enumerate(done.turns) for call in
-                (result.call for result in turn.results)}) == len(calls)  # fmt: skip
     assert "no such tool!" not in json.dumps(server.bodies[-1])
 
 
@@ -311,25 +308,6 @@ def test_calls_without_end_are_told_so_and_end() -> None:
 def test_an_answer_after_the_last_warning_counts() -> None:
     done = scripted(calling('{"x": 1}'), calling('{"x": 2}'), "Answer: B", most=1)
     assert (done.ending, done.reply.text) == ("answered", "Answer: B")
-
-
-def test_calls_without_ids_get_different_ones_in_each_turn() -> None:
-    _, server = talk(
-        "api", [openai(None, [call("zoom", {"x": k}, None)]) for k in (1, 2)] + [openai("A")]
-    )
-    messages = server.bodies[-1]["messages"]
-    told = [message["tool_calls"][0]["id"] for message in messages if "tool_calls" in message]
-    assert told == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-    assert len(set(told)) == 2
-
-
-def test_ids_that_occur_twice_are_not_repeated() -> None:
-    reply = Reply(
-        "", calls=(ToolCall("c", "zoom", '{"x": 1}'), ToolCall("c", "zoom", '{"x": 2}')), echo="[]"
-    )
-    (turn,) = scripted(reply, "A").turns
-    assert len({result.call.id for result in turn.results}) == 2
-    assert turn.echo is None
 
 
 def test_parallel_calls_are_bounded() -> None:

@@ -70,6 +70,8 @@ def files_to_import(home: Path) -> None:
             write_png(home / f"{clean}/{k}.png", picture)
         for bad in ("blurred", "rainy", "snowy", "small"):
             write_png(home / f"{bad}/{k}.png", cv2.blur(picture, (9, 9)))
+        if k == 0:
+            write_png(home / "photos/0.png", picture)
         for restored in ("restored", "upscaled"):
             write_png(home / f"{restored}/{k}.png", cv2.blur(picture, (3 + 2 * k, 3)))
         for name in (f"{k}.png", f"{k}-in.png", f"{k}-control.png"):

@@ -51,7 +51,7 @@ KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 """Commands whose journals are meant to be there after an interruption, whole lines of them;
 ``--resume`` goes on.
 """
-FORMATS = ["parquet", "vlmevalkit", "trl"]
+FORMATS = ["parquet", "vlmevalkit", "lmms-eval", "trl"]
 GOES_ON = {
     "build": ("--force", "out/questions.json", "id"),
     "import": ("", "out/annotations/object_detection_annotations.json", "annotation_id"),

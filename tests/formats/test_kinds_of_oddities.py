@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from corpus.workspace import dump, photo
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
@@ -205,9 +205,13 @@ def test_the_numbers_of_a_tracker_are_no_confidences(home: Path) -> None:
     assert "confidence: must be from 0 to 1, got 7.5" in problem(yolo_files(home, f"{tail} 7.5"))
 
 
-def test_poses_of_yolo_are_refused(home: Path) -> None:
-    with pytest.raises(UsageError, match="poses of YOLO are not read"):
-        list(yolo_files(home, "0 .34 .45 .43 .41" + " .5 .5 2" * 17, shape="kpt_shape: [17, 3]"))
+def test_a_pose_has_a_box_and_keypoints(home: Path) -> None:
+    line = f"0 .34375 .458333 .4375 .416667 {'.5 .5 2 ' * 17}"
+    shape = "kpt_shape: [17, 3]"
+    np.testing.assert_allclose(boxes(yolo_files(home, line, shape=shape)), [BOX], atol=1e-3)
+    (sample,) = yolo_files(home, line, "keypoint", shape)
+    (person,) = sample.truth.items  # type: ignore[union-attr]
+    assert person.keypoints[0].tolist() == [80, 60, 2]
 
 
 def test_a_voc_box_at_zero_counts_from_zero(home: Path) -> None:

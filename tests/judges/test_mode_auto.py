@@ -16,6 +16,7 @@ from runs.chaotic_server import completion
 from runs.made_dataset import make_dataset
 from visualjudge.apps.frontdoor.judge import judge_async
 from visualjudge.clients.registry import open_client
+from visualjudge.runs.job_runner import Progress
 
 QUESTIONS = 9
 IN_SCHEMA = '{"reasoning": "Tighter boxes.", "answer": "B"}'
@@ -156,13 +157,17 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
                 tmp_path / "run",
             )
             fields = {"backend": "api", "model_name": "m", "base_url": url, "attempts": 1}
-            states = []
+            states = list[bytes]()
+
+            def keep(progress: Progress) -> None:
+                states.extend([(out / "run.json").read_bytes()] * (progress.done > 0))
+
             await judge_async(
                 dataset,
                 open_client(fields),
                 out,
                 limit=3,
-                on_event=lambda progress: states.append((out / "run.json").read_bytes()),
+                on_event=keep,
             )
             if killed:
                 (out / "run.json").write_bytes(states[0])

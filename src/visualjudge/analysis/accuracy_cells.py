@@ -99,15 +99,6 @@ def share_of(found: Shares, k: int = 0) -> Share:
     )
 
 
-def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
-    """Return Σ ``top`` / Σ ``bottom`` over all cells, for unbounded values, and the p-value of the
-    hypothesis that it is 0.
-    """
-    value, found = sums.ratio(top, bottom)
-    n = int(sums.total(bottom)[0])
-    return estimate_of(value, found, estimate.mean_ends(value, found), n), test_of(value, found)
-
-
 def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
     """Σ top / Σ bottom of each cell, for values without bounds."""
     value, found = sums.ratio(top, bottom)
@@ -129,11 +120,6 @@ def estimate_of(
     return Estimate(known(value[k]), interval, n, int(found.images[k]), None if told else why)
 
 
-def test_of(value: FloatArray, found: estimate.Spread, k: int = 0) -> float | None:
-    """Return the two-sided p-value of figure ``k``."""
-    return known(estimate.test(value, found)[k])
-
-
 def known(p: float) -> float | None:
     """Return a number, or None where it is not known."""
     return float(p) if np.isfinite(p) else None
@@ -150,8 +136,6 @@ _COUNTS = {
 
 def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
     """Count failed replies by cause in each cell of ``by``."""
-    if failed.is_empty():
-        return {}
     failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
     out: dict[tuple[str, ...], dict[str, int]] = {}
     for row in failed.iter_rows():
@@ -219,8 +203,3 @@ def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
     asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
     kept = (pl.col("kind") == "pairwise") & unchanged() & pl.col("question").is_in(asked.implode())
     return study.questions.lazy().filter(kept).select("task", "ties", "answer").collect()
-
-
-def guessed_by_task(asked: pl.DataFrame) -> dict[str, float]:
-    """Return :func:`guessed` of each task."""
-    return {str(task): guessed(part) for (task,), part in asked.group_by("task")}

@@ -17,7 +17,6 @@ from visualjudge.analysis.accuracy_cells import (
     accuracy_cells,
     guessed,
     guessed_among_allowed,
-    guessed_by_task,
     pairwise_asked,
 )
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
@@ -89,8 +88,6 @@ PAIRED = (
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard need."""
-GAP = 0.05
-"""Default gap between two judges for which the number of images needed is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +122,6 @@ def analyse(
     runs: Sequence[str | Path],
     *,
     options: MeasureOptions,
-    gap: float = GAP,
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse run folders.
@@ -138,9 +134,6 @@ def analyse(
         Dataset to use instead of the one recorded in the runs.
     seed
         Seed of the bootstrap over images for the intervals of 75 % points.
-    gap
-        The difference in accuracy between two judges, as a share, for which ``images_needed`` is
-        computed.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
@@ -153,10 +146,10 @@ def analyse(
     """
     say = progress or (lambda _: None)
     say("reading verdicts")
-    return analyse_study(load_study(runs, options=options), gap=gap, progress=progress)
+    return analyse_study(load_study(runs, options=options), progress=progress)
 
 
-def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
+def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis:
     """Analyse questions and verdicts that are already in memory (see
     :func:`visualjudge.analysis.study_table.study_of`).
     """
@@ -173,7 +166,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
         Results(
             judges=tuple(judges),
             warnings=nothing_in_common(study),
-            comparisons=comparisons(study, gap),
+            comparisons=comparisons(study),
             leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
@@ -256,10 +249,10 @@ def judge_result(
         sensitivity=curves(
             pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
         ),
-        encodings=_encodings(pairs, guessed_by_task(asked)),
+        encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
-        unread=unread(study, index),
+        unread=unread(study.joined[index]),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)
         ),
@@ -273,9 +266,6 @@ def judge_result(
 def _cells(
     pairs: pl.DataFrame, rankings: pl.DataFrame, scorings: pl.DataFrame, by: Sequence[str]
 ) -> tuple[Cell, ...]:
-    """Return every cell of ``by`` that any question falls into, with what its questions of each
-    type show.
-    """
     found = {cell.name: cell for cell in accuracy_cells(pairs, by)}
     ranked, scored = ranking_cells(rankings, by), scoring_cells(scorings, by)
     out = []
@@ -333,8 +323,9 @@ def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, .
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
-def _encodings(pairs: pl.DataFrame, chance: Mapping[str, float]) -> tuple[EncodingChoice, ...]:
+def _encodings(pairs: pl.DataFrame, asked: pl.DataFrame) -> tuple[EncodingChoice, ...]:
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
     return tuple(
-        recommend(part, task, chance.get(task, OF_TWO)) for task, part in _parts(needed, "task")
+        recommend(part, task, guessed(asked.filter(pl.col("task") == task)))
+        for task, part in _parts(needed, "task")
     )

@@ -92,6 +92,5 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _places(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Series:
-    """Return the row of each verdict's question; null if the dataset does not have it."""
     rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
     return verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]

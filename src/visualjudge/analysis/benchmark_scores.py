@@ -11,8 +11,18 @@ exact        accuracy on the stored order; a reply that was not read is wrong (G
 read         accuracy on the stored order, of replies that were read (VL-RewardBench,
              ``cal.py``; GEditBench v2)
 macro        ``read``, averaged over tasks (VL-RewardBench)
+no_tie_label accuracy where people preferred one side (MLLM-as-a-Judge, "w/o tie")
+no_tie       accuracy where the judge preferred one side (MJ-Bench, "w/o tie")
+prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
 net          right if right more often than wrong over both orders; if only the stored order was
              asked, the accuracy on that order (JudgeBench, ``metrics.py``)
+both_orders  accuracy on all replies in both orders that were read (MMRB2,
+             ``compute_accuracy.py``)
+levenshtein  rankings: mean edit distance over the number of options; 0 is best
+             (MLLM-as-a-Judge)
+pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
+spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore)
+kendall      scores: Kendall's τ-b over all items
 viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore; no Fisher mean)
 ============ ===================================================================================
 """
@@ -28,11 +38,12 @@ import polars as pl
 
 from visualjudge.analysis.figure_text import number
 from visualjudge.analysis.figures import OwnScore
-from visualjudge.analysis.statistics.correlation import spearman
-from visualjudge.core.records import FAILED
+from visualjudge.analysis.statistics.correlation import kendall, pearson, spearman
+from visualjudge.core.records import FAILED, TIES, FloatArray
 
 _OTHER = {"A": "B", "B": "A"}
 Rule = Callable[[pl.DataFrame], float | None]
+Correlation = Callable[[FloatArray, FloatArray], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +122,11 @@ def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) ->
 
 
 def _lacking(verdicts: pl.DataFrame, questions: pl.DataFrame) -> str | None:
-    """Return the share of ``questions`` that was answered, and the share of their sources if some
-    have no answers at all; None if nothing is missing.
-    """
+    """Return how many of ``questions`` were answered; None if nothing is missing."""
     asked = verdicts["id"].n_unique()
     if asked >= questions.height:
         return None
-    found, every = (_sources(part) for part in (verdicts, questions))
-    sources = f", {number(found)} of {number(every)} sources" if found < every else ""
-    return f"{number(asked)} of {number(questions.height)} questions{sources}"
-
-
-def _sources(table: pl.DataFrame) -> int:
-    return table["sources"].explode().drop_nulls().n_unique()
+    return f"{number(asked)} of {number(questions.height)} questions"
 
 
 def _said() -> pl.Expr:
@@ -176,6 +179,39 @@ def _read(pairs: pl.DataFrame) -> pl.DataFrame:
     return _stored(pairs).filter(pl.col("said").is_not_null())
 
 
+def _prompts(pairs: pl.DataFrame) -> float | None:
+    return float(_stored(pairs).group_by("cluster").agg(pl.col("hit").all())["hit"].mean())  # type: ignore[arg-type]
+
+
+def _levenshtein(rankings: pl.DataFrame) -> float | None:
+    known = rankings.filter(pl.col("said").is_not_null())
+    gaps = [
+        _edits(said, answer) / len(answer)
+        for said, answer in known.select("said", "answer").iter_rows()
+    ]
+    return sum(gaps) / len(gaps) if gaps else None
+
+
+def _edits(a: str, b: str) -> int:
+    """Return the minimum number of insertions, deletions and substitutions that turn ``a`` into
+    ``b`` (Levenshtein 1966).
+    """
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (letter != other))
+    return row[-1]
+
+
+def _correlated(measure: Correlation) -> Rule:
+    def rule(scores: pl.DataFrame) -> float | None:
+        known = scores.drop_nulls(["given", "truth"])
+        return measure(known["given"].to_numpy(), known["truth"].to_numpy())
+
+    return rule
+
+
 def _viescore(scores: pl.DataFrame) -> float | None:
     known = scores.drop_nulls(["given", "truth"])
     parts = known.with_columns(source=pl.col("sources").list.first()).partition_by("source")
@@ -185,11 +221,31 @@ def _viescore(scores: pl.DataFrame) -> float | None:
     return math.tanh(sum(told) / len(told)) if told and len(told) == len(values) else None
 
 
+_COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "exact": _stored,
+    "read": _read,
+    "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
+    "no_tie": lambda pairs: _stored(pairs).filter(pl.col("said").is_in(list(_OTHER))),
+    "both_orders": lambda pairs: pairs.filter(
+        pl.col("said").is_not_null() | pl.col("published_right").is_not_null()
+    ),
+}
+"""Verdicts that each share counts."""
+
+
+def _share(counted: Callable[[pl.DataFrame], pl.DataFrame]) -> Rule:
+    return lambda pairs: _mean(counted(pairs))
+
+
 RULES: dict[str, tuple[str, Rule]] = {
-    "exact": ("pairwise", lambda pairs: _mean(_stored(pairs))),
-    "read": ("pairwise", lambda pairs: _mean(_read(pairs))),
+    **{name: ("pairwise", _share(counted)) for name, counted in _COUNTED.items()},
     "macro": ("pairwise", _macro),
     "net": ("pairwise", _net),
+    "prompts": ("pairwise", _prompts),
+    "levenshtein": ("ranking", _levenshtein),
+    "pearson": ("scoring", _correlated(pearson)),
+    "spearman": ("scoring", _correlated(spearman)),
+    "kendall": ("scoring", _correlated(kendall)),
     "viescore": ("scoring", _viescore),
 }
 """The type of question that each score applies to, and its rule."""

@@ -21,16 +21,9 @@ from scipy import special
 
 from visualjudge.analysis.accuracy_cells import (
     image_sums,
-    mean_of,
     share_of,
 )
-from visualjudge.analysis.estimate import (
-    LEAST_IMAGES,
-    TAIL,
-    holm,
-    renumbered,
-    too_few,
-)
+from visualjudge.analysis.estimate import LEAST_IMAGES, LEVEL, TAIL, holm, renumbered, too_few
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
 from visualjudge.analysis.leaks import RULES
 from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
@@ -38,7 +31,6 @@ from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import BoolArray, FloatArray
 
-LEVEL = 0.05
 FLAT = 1e-18
 PREFERRED = {"position": "the option shown first", **RULES}
 
@@ -66,15 +58,13 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
         nothing = Estimate(None, None, sides.height, images)
-        return Preference(feature, PREFERRED[feature], None, nothing, None)
+        return Preference(feature, PREFERRED[feature], nothing, None)
     right, ahead, tie = (sides[name].to_numpy() for name in ("right", "more", "tie"))
     points = np.where(tie, 0.5, right)
     apart = feature != "position" and sides["first_right"].null_count() == 0
     value, ends, p = _leaning(sides, points, ahead, apart=apart)
     figure = Estimate(value, ends, sides.height, images, None if ends else too_few())
-    chosen = None if tie.all() else float((ahead == right)[~tie].mean())
-    crude = float(points[ahead].mean() - points[~ahead].mean()) / 2
-    return Preference(feature, PREFERRED[feature], chosen, figure, p, crude=crude)
+    return Preference(feature, PREFERRED[feature], figure, p)
 
 
 def _leaning(
@@ -146,27 +136,21 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
         withheld=pl.col("withheld") & pl.col("withheld_ba"),
         consistent=both & (pl.col("text") == pl.col("text_ba")),
         both_right=pl.col("right") & pl.col("right_ba"),
-        always_first=both & (pl.col("text") == "A") & (pl.col("text_ba") == "B"),
-        always_second=both & (pl.col("text") == "B") & (pl.col("text_ba") == "A"),
     )
 
 
 def swap_figures(pairs: pl.DataFrame) -> Swap:
     """Return results of asking in both orders, from rows as returned by :func:`both_orders`."""
     if pairs.is_empty():
-        return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
-    lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
-    names = ("usable", "consistent", "both_right", "always_first", "always_second", "withheld")
+        return Swap(NO_SHARE, None, NO_SHARE)
+    names = ("usable", "consistent", "both_right", "withheld")
     values = {name: pl.col(name) for name in names}
-    values |= {"n": pl.col("consistent").is_not_null(), "told": ~pl.col("withheld"), "lead": lead}
+    values |= {"n": pl.col("consistent").is_not_null(), "told": ~pl.col("withheld")}
     sums = image_sums(pairs, [], values)
-    usable, same, _, first, second, held = (int(sums.total(name)[0]) for name in names)
+    usable, same, _, held = (int(sums.total(name)[0]) for name in names)
     return Swap(
         NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),
         same / usable if usable else None,
         share_of(sums.shares("both_right", "n")),
-        first,
-        second,
-        mean_of(sums, "lead", "n")[1],
         held,
     )

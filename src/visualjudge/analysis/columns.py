@@ -24,7 +24,15 @@ from visualjudge.analysis.figure_text import (
     with_ends,
 )
 from visualjudge.analysis.figures_of_pairs import FIGURES, PairFigure
-from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
+from visualjudge.analysis.pairwise_figures import (
+    CANNOT_TELL,
+    DECLINED,
+    NO_REPLY,
+    Accuracy,
+    Preference,
+    Swap,
+    of_status,
+)
 from visualjudge.analysis.table_layout import (
     Column,
     Json,
@@ -43,6 +51,12 @@ HOLM = Column("p_holm", "p_holm", "p (Holm)", p_value)
 SCOPE = Column("value", "value", "Questions", text=True)
 TASK = Column("task", "task", "Task", plain_name, text=True)
 
+
+def _of_status(name: str, status: str) -> Column:
+    return Column(name, lambda row: of_status(row.causes, status))
+
+
+DECLINED_ONES = (_of_status("declined", DECLINED), _of_status("cannot_tell", CANNOT_TELL))
 ESTIMATE: Table[Estimate] = Table(
     (Column("value", "value"), Column("ci95", "interval"), *as_named("n", "images", "why"))
 )
@@ -53,8 +67,7 @@ ACCURACY: Table[Accuracy] = Table(
         *figure("accuracy", "share", "Accuracy", ends="ci95", shown=attrgetter("shown")),
         Column("failed", "failed"),
         of_row("No answer", lambda a: words.part(a.failed, a.share.n)),
-        Column("declined", lambda a: unanswered(a.causes).declined),
-        Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
+        *DECLINED_ONES,
         Column(
             "accuracy_bounds",
             lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
@@ -72,9 +85,7 @@ SWAP: Table[Swap] = Table(
         Column("consistency", "consistency.value"),
         Column("right_in_both", "right_in_both.value"),
         Column("right_in_both_ci95", "right_in_both.interval"),
-        *as_named("consistency_parsed", "withheld", "p"),
-        Column("always_first", lambda s: s.always_first if s.consistency.n else None),
-        Column("always_second", lambda s: s.always_second if s.consistency.n else None),
+        *as_named("consistency_parsed", "withheld"),
         Column("ci95", "consistency.interval"),
     )
 )
@@ -86,8 +97,7 @@ PREFERENCE: Table[Preference] = Table(
         *counts("estimate"),
         *figure("preference", "estimate", "Points", points, ends="ci95"),
         HOLM,
-        *as_named("chosen", "p", "flagged"),
-        Column("preference_crude", "crude"),
+        *as_named("p", "flagged"),
     )
 )
 
@@ -116,6 +126,11 @@ SCORING: Table[f.Scoring] = Table(
     )
 )
 
+
+def _points(row: f.Sensitivity) -> list[Json]:
+    return [dict(zip(("x", "share", "n"), point, strict=True)) for point in row.points]
+
+
 SENSITIVITY: Table[f.Sensitivity] = Table(
     (
         SCOPE,
@@ -123,8 +138,9 @@ SENSITIVITY: Table[f.Sensitivity] = Table(
         *counts("jnd"),
         Column("jnd", "jnd.value"),
         Column("ci95", "jnd.interval"),
-        *as_named("scope", "alpha", "beta", "lapse", "floor", "reason", "slope_p"),
-        Column("points", lambda s: [asdict(point) for point in s.points]),
+        *as_named("scope", "alpha", "beta", "lapse", "floor", "slope_p"),
+        Column("reason", "jnd.why"),
+        Column("points", _points),
     )
 )
 
@@ -156,7 +172,6 @@ CHOICE: Table[f.EncodingChoice] = Table(
 
 
 def _part(name: str, title: str) -> tuple[Column, Column, Column]:
-    """Return the columns of a component of variance and its share."""
     return (
         Column(name, name),
         Column(f"{name}_share", lambda v: v.shares[name]),
@@ -181,10 +196,9 @@ VARIANCE: Table[f.Variance] = Table(
 
 UNREAD: Table[f.Unread] = Table(
     (
-        *as_named("n", "failed", "causes", "extracted", "of_probes"),
-        Column("declined", lambda u: unanswered(u.causes).declined),
-        Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
-        Column("no_reply", lambda u: unanswered(u.causes).no_reply),
+        *as_named("n", "failed", "causes", "extracted"),
+        *DECLINED_ONES,
+        _of_status("no_reply", NO_REPLY),
     )
 )
 
@@ -238,7 +252,6 @@ COMPARISON: Table[f.Comparison] = Table(
         Column("mcnemar_p", "p"),
         *figure("kappa", "kappa", "κ of the two", number),
         *as_named("images_needed", "more_images"),
-        Column("gap", "asked_gap"),
         Column("images_needed_range", "images_range"),
         of_row("Images needed", words.images_needed),
         HOLM,
@@ -318,7 +331,6 @@ def photograph(need: f.PhotographNeed | None) -> Json | None:
 
 
 def _cell(cell: f.Cell) -> Json:
-    """Return a cell of by_task, by_encoding or by_error_type, with one object per question type."""
     keys = dict(cell.keys) if cell.accuracy.share.n else {}
     out: Json = {"pairwise": {**keys, **ACCURACY.json(cell.accuracy)}}
     if cell.ranking is not None:

@@ -34,6 +34,8 @@ ALIKE = 0.95
 either was asked.
 """
 KEYS = ["question", "order", "repeat"]
+GAP = 0.05
+"""Difference in accuracy for which the number of images needed is computed."""
 COMPARED = 30
 """Maximum number of judges of which every pair is compared."""
 
@@ -71,10 +73,8 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     return both
 
 
-def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
-    """Compare judges ``i`` and ``j`` on their common pairwise verdicts. ``gap`` is the gap for
-    which the number of images needed is computed.
-    """
+def compare(study: Study, i: int, j: int) -> Comparison:
+    """Compare judges ``i`` and ``j`` on their common pairwise verdicts."""
     both, names = _common(study, i, j), (study.runs[i].name, study.runs[j].name)
     columns = zip(names, ("usable", "usable_b"), strict=True)
     silent = [name for name, usable in columns if not both[usable].any()]
@@ -83,13 +83,13 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
         if not both.is_empty():
             why += f" has an answer of {' and '.join(silent)}"
         nothing = Estimate(None, None, both.height, both["cluster"].n_unique(), why)
-        return Comparison(*names, both["question"].n_unique(), both.height, nothing, gap)
-    found = paired(both, names, gap)
+        return Comparison(*names, both["question"].n_unique(), both.height, nothing)
+    found = paired(both, names)
     unknown = study.lacks_truth(i) or study.lacks_truth(j)
     return comparison_without_truth(found) if unknown else found
 
 
-def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
+def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
     """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
     there is a column ``task``.
     """
@@ -110,13 +110,12 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         tasks = image_sums(both, ["task"], values)
         gaps = zip(tasks.keys["task"], _gaps(tasks)[0], strict=True)
         by_task = [TaskGap(str(task), gap, task_p) for task, (gap, task_p) in gaps]
-    wanted, reach = images_needed(found, asked_gap)
+    wanted, reach = images_needed(found, GAP)
     return Comparison(
         *names,
         both["question"].n_unique(),
         n,
         figure,
-        asked_gap,
         accuracy_a=right / n,
         accuracy_b=right_b / n,
         p=p,
@@ -131,7 +130,6 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
 
 
 def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimate.Spread]:
-    """Difference and p of each cell."""
     value, found = sums.ratio("gap", "n")
     n = sums.total("n")
     apart = sums.total("apart")
@@ -141,33 +139,26 @@ def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimat
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
-    """Return a one-line warning if the runs form groups without a question in common, else
-    nothing.
-    """
-    groups: list[list[int]] = []
-    for run, ids in enumerate(study.asked):
-        if not ids.size:
-            continue
-        joined = [
-            group for group in groups if any(_overlap(ids, study.asked[other]) for other in group)
-        ]
-        groups = [group for group in groups if group not in joined]
-        groups.append([*chain.from_iterable(reversed(joined)), run])
-    if len(groups) < 2:
+    """Return a one-line warning about runs that share no question with any other run."""
+    asked = dict(enumerate(study.asked))
+    alone = [
+        study.runs[k].name
+        for k, ids in asked.items()
+        if ids.size and not any(_overlap(ids, other) for j, other in asked.items() if j != k)
+    ]
+    if len(asked) < 2 or not alone:
         return ()
-    listed = " | ".join(", ".join(study.runs[k].name for k in group) for group in groups)
-    return (
-        f"the runs answer different questions, none in common, and cannot be compared: {listed}",
-    )
+    named = ", ".join(alone)
+    return (f"these runs share no question with any other, and cannot be compared: {named}",)
 
 
-def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
+def comparisons(study: Study) -> tuple[Comparison, ...]:
     """Compare every two judges, or those selected as :func:`not_compared` describes if there are
     more than :data:`COMPARED`. p is adjusted by Holm among pairs of real judges, and separately
     among pairs with a simulated judge.
     """
     twos = _twos(study)
-    rows = [compare(study, i, j, gap) for i, j in twos]
+    rows = [compare(study, i, j) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
     tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]
@@ -183,7 +174,6 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
 
 
 def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
-    """Adjust p by Holm among pairs of real judges and separately among the others."""
     families = (
         holm([one if held is family else None for one, held in zip(p, real, strict=True)])
         for family in (True, False)

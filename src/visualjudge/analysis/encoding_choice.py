@@ -19,12 +19,10 @@ import polars as pl
 
 from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, known, share_of
-from visualjudge.analysis.estimate import gap_ends, gap_p, holm, ratio
+from visualjudge.analysis.estimate import LEVEL, gap_ends, gap_p, holm, ratio
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
 from visualjudge.analysis.value_and_interval import Share
-from visualjudge.core.records import FloatArray, IntArray
 
-LEVEL = 0.05
 MARGIN = 0.05
 LEAST_VERDICTS = 20
 LEAST_COMMON = 10
@@ -36,49 +34,27 @@ TOO_FEW = "too few verdicts, or too few on the same pairs"
 RIGHT = {"n": pl.col("right").is_not_null(), "right": pl.col("right")}
 
 
-def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean of right over orders and repeats, one row per pair of annotations and
-    encoding.
-    """
-    return table.group_by("pair", "encoding", maintain_order=True).agg(
-        pl.col("cluster").first(), right=pl.col("right").mean()
-    )
-
-
-def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArray]:
-    """Return right as pairs × encodings (NaN = not asked), and the image of each pair."""
-    wide = pairs.pivot(
-        "encoding", index=["pair", "cluster"], values="right", aggregate_function="first"
-    )
-    return wide.select(encodings).to_numpy().astype(float), wide["cluster"].to_numpy()
-
-
 def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
-    """Compare every two encodings of one task on their common pairs, with p by Holm."""
-    pairs = _per_pair(table)
-    names = sorted(pairs["encoding"].unique().to_list())
-    right, clusters = _wide(pairs, names)
-    places = estimate.renumbered(clusters)[1]
-    duels = _duels(names, right, places)
+    """Compare every two encodings of one task on their common pairs, with p by Holm. A pair counts
+    by the mean of its orders and repeats.
+    """
+    right = table.select("pair", "cluster", "encoding", pl.col("right").cast(pl.Float64))
+    wide = right.pivot(
+        "encoding", index=["pair", "cluster"], values="right", aggregate_function="mean"
+    )
+    duels = []
+    for first, second in combinations(sorted(table["encoding"].unique().to_list()), 2):
+        both = wide.drop_nulls([first, second])
+        gaps = (both[first] - both[second]).to_numpy()
+        image = estimate.renumbered(both["cluster"].to_numpy())[1]
+        tops = np.bincount(image, gaps).astype(float)
+        value, found = ratio(tops, np.bincount(image).astype(float))
+        apart, n = np.array([np.abs(gaps).sum()]), np.array([float(gaps.size)])
+        ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
+        gap = estimate_of(value, found, ends, gaps.size)
+        duels.append(EncodingDuel(first, second, gap, known(p[0])))
     adjusted = holm([duel.p for duel in duels])
     return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
-
-
-def _duels(names: Sequence[str], right: FloatArray, places: IntArray) -> list[EncodingDuel]:
-    """Compare every two columns of ``right``."""
-    out = []
-    for i, j in combinations(range(len(names)), 2):
-        gaps = right[:, i] - right[:, j]
-        common = np.isfinite(gaps)
-        image = estimate.renumbered(places[common])[1]
-        totals = np.bincount(image, gaps[common]).astype(float)
-        value, found = ratio(totals, np.bincount(image).astype(float))
-        apart, n = np.array([np.abs(gaps[common]).sum()]), int(common.sum())
-        cases = np.array([float(n)])
-        ends, p = gap_ends(value, found, apart, cases), gap_p(value, found, apart, cases)
-        gap = estimate_of(value, found, ends, n)
-        out.append(EncodingDuel(names[i], names[j], gap, known(p[0])))
-    return out
 
 
 def _worse(duel: EncodingDuel) -> str:
@@ -127,7 +103,6 @@ def _standing(name: str, best: str, apart: Mapping[str, EncodingDuel]) -> str:
 def _why_none(
     rows: Sequence[Encoding], best: Share, apart: Mapping[str, EncodingDuel], chance: float
 ) -> str | None:
-    """Return the reason why no encoding is recommended, or None if one is."""
     if len(rows) == 1:
         return f"only {rows[0].name}"
     asked = all(row.share.n >= LEAST_VERDICTS and row.share.interval for row in rows)

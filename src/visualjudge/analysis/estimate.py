@@ -37,11 +37,6 @@ LEVEL, POWER, MOST_IMAGES, CHUNK = 0.05, 0.8, 10_000_000, 200
 Ends = tuple[FloatArray, FloatArray]
 
 
-def norm_sf(x: Any) -> Any:
-    """Return P(Z > x)."""
-    return special.ndtr(-x)
-
-
 def norm_isf(tail: Any) -> Any:
     """Return the x with P(Z > x) = ``tail``."""
     return -special.ndtri(tail)

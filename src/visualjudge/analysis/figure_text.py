@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from visualjudge.analysis.figures import (
-    LEAST_QUESTIONS,
     Cell,
     Comparison,
     EncodingChoice,
@@ -15,7 +14,7 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.pairwise_figures import unanswered
+from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED, of_status
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.plurals import plural
 from visualjudge.vision.encodings import encoding_title
@@ -25,10 +24,9 @@ NONE = "–"
 DASH = f"{NONE}: not computed, usually because there are too few images or answers."
 NOT_ASKED = "not asked"
 APART = (
-    "The judges were not all asked the same questions. Each headline table compares judges that "
-    "share at least 95 % of their questions; figures from different tables are not comparable."
+    "The judges were not all asked the same questions: only the comparisons of two judges are on "
+    "the same questions."
 )
-SETS = "Judges in different sets answered different questions, so their figures are not comparable."
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """Names of the states of probes on pages."""
 
@@ -139,10 +137,9 @@ def with_ends(share: Estimate) -> str:
     return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
 
 
-def names_of(judges: Sequence[JudgeResult]) -> list[str]:
-    """Return the names of judges, with their set of questions if these differ."""
-    apart = len({judge.asked_like for judge in judges}) > 1
-    return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
+def asked_apart(judges: Sequence[JudgeResult]) -> bool:
+    """Return whether the judges were asked different questions."""
+    return len({judge.asked_like for judge in judges}) > 1
 
 
 def own_score(score: OwnScore) -> str:
@@ -185,15 +182,11 @@ def probes(judge: JudgeResult) -> str | None:
     """Return the number of probes in each state, naming those that failed; None without probes."""
     if not judge.probes:
         return None
-    named = {
-        state: [row.name for row in judge.probes if row.state == state]
-        for state in ("fail", "pass", "not_shown")
-    }
-    failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
-    counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
-    return "Probes: {} fail{failing}, {} pass, {} undecided.".format(
-        *map(number, counts), failing=failing
-    )
+    failed = [row.name for row in judge.probes if row.state == "fail"]
+    passed = sum(row.state == "pass" for row in judge.probes)
+    named = f" ({', '.join(failed)})" if failed else ""
+    undecided = len(judge.probes) - len(failed) - passed
+    return f"Probes: {len(failed)} fail{named}, {passed} pass, {undecided} undecided."
 
 
 def photograph(judge: JudgeResult) -> str | None:
@@ -201,18 +194,10 @@ def photograph(judge: JudgeResult) -> str | None:
     if judge.photograph is None:
         return None
     row = judge.photograph.all
-    shown = " and ".join(
-        f"{percent(part.blind.value)} with {name}"
-        for name, part in (("grey", row.grey), ("another photograph", row.other))
-        if part is not None
-    )
-    few = (
-        f"; at least {LEAST_QUESTIONS} questions are needed"
-        if row.questions < LEAST_QUESTIONS
-        else ""
-    )
+    named = (("grey", row.grey), ("another photograph", row.other))
+    shown = " and ".join(f"{percent(p.blind.value)} with {name}" for name, p in named if p)
     seen = percent(row.first.seen.value)
-    return f"{photograph_gain(row)}; accuracy {seen} with the photograph, {shown}{few}."
+    return f"{photograph_gain(row)}; accuracy {seen} with the photograph, {shown}."
 
 
 PHOTOGRAPH_STATES = {
@@ -237,7 +222,7 @@ def photograph_gain(row: Photograph) -> str:
 def jnd_text(row: Sensitivity) -> str:
     """Return the 75 % point with its interval, or the reason why there is none."""
     if row.jnd.value is None:
-        return str(row.reason)
+        return str(row.jnd.why)
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
 
 
@@ -252,18 +237,21 @@ def images_needed(row: Comparison) -> str:
 
 def unanswered_of(judge: JudgeResult) -> str:
     """Count the replies without an answer: "240 of 480", with the declined ones."""
-    found = unanswered(judge.unread.causes)
-    more = ((found.declined, "declined"), (found.cannot_tell, "cannot tell"))
-    named = "".join(f"; {number(n)} {word}" for n, word in more if n)
-    return f"{number(found.unread + found.no_reply)} of {number(judge.unread.n)}{named}"
+    found = judge.unread
+    declined, unsure = (of_status(found.causes, status) for status in (DECLINED, CANNOT_TELL))
+    named = "".join(
+        f"; {number(n)} {word}"
+        for n, word in ((declined, "declined"), (unsure, "cannot tell"))
+        if n
+    )
+    return f"{number(found.failed - declined - unsure)} of {number(found.n)}{named}"
 
 
 def recommended(choice: EncodingChoice) -> str:
     """Return the recommended encoding, or the reason why there is none."""
-    if choice.recommended:
-        title = encoding_title(choice.task, choice.recommended)
-        return f"{title} ({choice.recommended})"
-    return f"none: {choice.reason}"
+    if choice.recommended is None:
+        return f"none: {choice.reason}"
+    return f"{encoding_title(choice.task, choice.recommended)} ({choice.recommended})"
 
 
 def part(count: int, whole: int) -> str:

@@ -42,8 +42,6 @@ class Comparison:
     questions: int
     verdicts: int
     gap: Estimate
-    asked_gap: float
-    """The gap for which ``images_needed`` is computed."""
     accuracy_a: float | None = None
     accuracy_b: float | None = None
     p: float | None = None
@@ -242,33 +240,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """Accuracy of ``n`` verdicts at mean distance ``x``."""
-
-    x: float
-    share: float
-    n: float
-
-
-@dataclass(frozen=True)
 class Sensitivity:
-    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %, or
-    the ``reason`` why there is none.
-    """
+    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %."""
 
     scope: str
     value: str
     against: str
     jnd: Estimate
-    alpha: float | None
-    beta: float | None
-    lapse: float | None
-    slope_p: float | None
+    alpha: float | None = None
+    beta: float | None = None
+    lapse: float | None = None
+    slope_p: float | None = None
     """One-sided clustered test that accuracy increases with distance; Holm over the
     judge's curves.
     """
-    reason: str | None
-    points: tuple[CurvePoint, ...] = ()
+    points: tuple[tuple[float, float, float], ...] = ()
+    """Mean distances, accuracies at them, and their numbers of verdicts."""
     floor: float = OF_TWO
     """Lower asymptote of the curve: accuracy of guessing times the share of replies that
     were read.
@@ -343,12 +330,6 @@ class Unread:
     causes: Mapping[str, int]
     extracted: int = 0
     """Failed replies for which a second reader gave a value; no other figure uses them."""
-    of_probes: int = 0
-    """Failed replies to questions that a probe changed."""
-    read_by: Mapping[str, int] = field(default_factory=dict)
-    """Number of replies read by each tier (``marked``, ``prose``); not recorded in runs of older
-    versions.
-    """
 
 
 @dataclass(frozen=True)
@@ -451,11 +432,6 @@ class JudgeResult:
     identity: tuple[ServedBy, ...] = ()
 
     @property
-    def order_shown(self) -> bool:
-        """Whether the order in which the options were shown is known."""
-        return self.info.get("order_shown") is not False
-
-    @property
     def as_published(self) -> dict[str, float | None]:
         """The benchmark's own scores by name."""
         return {score.name: score.value for score in self.own_scores}
@@ -473,13 +449,3 @@ class Results:
     clusters: int
     draws: int
     seed: int
-
-    @property
-    def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:
-        """All judges, grouped by the questions that they were asked: only judges of the same group
-        can be compared.
-        """
-        likes = dict.fromkeys(judge.asked_like for judge in self.judges)
-        return tuple(
-            tuple(judge for judge in self.judges if judge.asked_like == like) for like in likes
-        )

@@ -119,7 +119,6 @@ def _product(rows: Any, weight: FloatArray) -> FloatArray:
 
 
 def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the weight of each answer."""
     if link == "identity":
         return eta, np.ones(eta.size)
     mean = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))

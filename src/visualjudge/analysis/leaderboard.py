@@ -253,7 +253,6 @@ def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[Sour
 
 
 def _why(games: _Games, images: IntArray, effective: FloatArray) -> list[str | None]:
-    """Explain why a source has no interval, or an open one."""
     few = (images < LEAST_IMAGES) | (effective < 2)
     never_won, never_lost = games.never()
     alike = games.outcome.min() == games.outcome.max() == 0.5

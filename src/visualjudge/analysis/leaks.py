@@ -2,7 +2,8 @@
 benchmark can be gamed.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
-judge.
+judge. What all properties of the predictions give away together is measured by ``describe``
+(``apps/audit/blind_solver.py``).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums, share_of, test_of
-from visualjudge.analysis.estimate import holm
+from visualjudge.analysis.accuracy_cells import image_sums, known, share_of
+from visualjudge.analysis.estimate import LEVEL, holm, test
 from visualjudge.analysis.figures import ALL, Leak
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.study_table import more
@@ -29,7 +30,6 @@ RULES = {
 NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 """Columns of the questions that the audit uses."""
 OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
-LEVEL = 0.05
 
 
 def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
@@ -38,10 +38,10 @@ def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
         applies = pairs.select("cluster", "task", hit=more(rule)).drop_nulls("hit")
         sums = image_sums(applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")})
         value, found = sums.ratio("hit", "n")
-        shares = sums.shares("hit", "n")
+        shares, p = sums.shares("hit", "n"), test(value - OF_TWO, found)
         for k in range(sums.cells if applies.height or not by else 0):
             scope = str(sums.keys["task"][k]) if by else ALL
-            yield Leak(scope, rule, share_of(shares, k), test_of(value - 0.5, found, k))
+            yield Leak(scope, rule, share_of(shares, k), known(p[k]))
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
@@ -63,7 +63,6 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
 
 
 def _apart(share: Share) -> bool:
-    """Return whether the interval excludes ½."""
     low, high = share.interval or (None, None)
     return low is not None and high is not None and not low <= OF_TWO <= high
 

@@ -86,7 +86,6 @@ def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    """Read ``run.json``."""
     run = RunFolder(folder)
     if folder.is_file():
         raise DataError(f"{folder}: must be the folder of a run, got a file")
@@ -112,7 +111,6 @@ _MOST_NAMED = 5
 
 
 def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
-    """Add warnings and problems about missing verdicts and verdicts that do not fit the dataset."""
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
@@ -183,9 +181,11 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     """
     if not part.stated:
         return study
-    every = [question for root in roots for question in load_dataset(root).questions]
-    ids = pl.Series([question.id for question in chosen(every, part)])
-    kept = study.questions.filter(pl.col("id").is_in(ids.implode()))
+    sets = [load_dataset(root).questions for root in roots]  # one is read in constant memory
+    every = sets[0] if len(sets) == 1 else [question for some in sets for question in some]
+    kept = study.questions.filter(
+        pl.col("id").is_in([question.id for question in chosen(every, part)])
+    )
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
     runs = tuple(
         replace(

@@ -77,21 +77,19 @@ def _headline(judge: Mapping[str, Any]) -> Row:
 
 
 def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
-    """Yield every row of one judge with the name of its table."""
     who = {"judge": judge["judge"]}
     yield "headline", _headline(judge)
     for name in ("by_task", "by_encoding", "by_error_type"):
         for cell, row in judge[name].items():
             yield name, {**who, "cell": cell, **row}
-    for name in ("bias", "sensitivity", "variance"):
-        for row in judge[name]:
+    lists = {name: judge[name] for name in ("bias", "sensitivity", "variance")}
+    lists["leaderboard"] = judge["leaderboard"]["rows"]
+    lists["encoding_comparisons"] = [
+        {"task": task["task"], **row} for task in judge["encodings"] for row in task["comparisons"]
+    ]
+    for name, rows in lists.items():
+        for row in rows:
             yield name, {**who, **row}
-    for row in judge["leaderboard"]["rows"]:
-        yield "leaderboard", {**who, **row}
-    for task in judge["encodings"]:
-        for name, key in (("encodings", "encodings"), ("encoding_comparisons", "comparisons")):
-            for row in task[key]:
-                yield name, {**who, "task": task["task"], **row}
 
 
 def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:

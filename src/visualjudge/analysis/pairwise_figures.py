@@ -14,7 +14,6 @@ import polars as pl
 
 from visualjudge.analysis.value_and_interval import (
     NO_SHARE,
-    NO_TRUTH,
     UNANSWERED,
     Estimate,
     Share,
@@ -26,24 +25,9 @@ NO_REPLY = "api_error"
 """Status of verdicts whose call failed, so that there was no reply to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """Counts of verdicts without an answer."""
-
-    unread: int = 0
-    no_reply: int = 0
-    declined: int = 0
-    cannot_tell: int = 0
-
-
-def unanswered(causes: Mapping[str, int]) -> Unanswered:
-    """Group the failed replies of ``causes`` (a status, or "status: cause") by type."""
-    found = {NO_REPLY: 0, DECLINED: 0, CANNOT_TELL: 0}
-    for cause, n in causes.items():
-        status = cause.partition(":")[0]
-        if status in found:
-            found[status] += n
-    return Unanswered(sum(causes.values()) - sum(found.values()), *found.values())
+def of_status(causes: Mapping[str, int], status: str) -> int:
+    """Count the failed replies of ``causes`` (a status, or "status: cause") with this status."""
+    return sum(n for cause, n in causes.items() if cause.partition(":")[0] == status)
 
 
 def withheld() -> pl.Expr:
@@ -83,11 +67,6 @@ class Accuracy:
         )
 
     @property
-    def without_truth(self) -> bool:
-        """Whether there are verdicts but the right answers are not known."""
-        return self.share.why == NO_TRUTH
-
-    @property
     def none(self) -> bool:
         """Whether there are verdicts but none has an answer."""
         return 0 < self.share.n == self.failed
@@ -102,10 +81,6 @@ class Swap:
     consistency: Share
     consistency_parsed: float | None
     right_in_both: Share
-    always_first: int
-    always_second: int
-    p: float | None
-    """Clustered test of "first position both times" against "second position both times"."""
     withheld: int = 0
     """Questions that were declined, or answered "cannot tell", in both orders."""
 
@@ -118,13 +93,10 @@ class Preference:
 
     feature: str
     leans_to: str
-    chosen: float | None
     estimate: Estimate
     p: float | None
     p_holm: float | None = None
     flagged: bool = False
-    crude: float | None = None
-    """The preference without the comparison at equal difficulty."""
 
 
 def constant_answer(pairs: pl.DataFrame) -> float | None:

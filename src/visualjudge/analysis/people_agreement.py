@@ -24,7 +24,7 @@ from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.rating_table import as_array
 from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_ITEMS = 3
@@ -138,7 +138,7 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     absent = [name for name in judges if name not in known]
     if absent:
         raise UsageError(
-            f"--judge {absent[0]}: no such rater; the ratings have {', '.join(sorted(known))}"
+            f"--judge {absent[0]}: no such rater; must be {one_of(absent[0], sorted(known))}"
         )
     marked = (
         set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()

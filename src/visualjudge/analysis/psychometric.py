@@ -18,18 +18,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse
+from scipy import sparse, special
 
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     TAIL,
     Resampling,
     holm,
-    norm_sf,
     renumbered,
     t_isf,
 )
-from visualjudge.analysis.figures import ALL, CurvePoint, Sensitivity
+from visualjudge.analysis.figures import ALL, Sensitivity
 from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.study_table import clusters_of
@@ -60,10 +59,9 @@ def _parts(
     u = np.exp(z)
     left, sigma = np.exp(-u), 1 / (1 + np.exp(-theta[:, 2:3]))
     room = rise * (1 - sigma)
-    psi = floor + room * (1 - left)
     lapses = -rise * sigma * (1 - sigma) * (1 - left)
     gradient = np.stack([-room * left * u * shape, room * left * u * z, lapses], axis=-1)
-    return np.clip(psi, 1e-9, 1 - 1e-9), gradient
+    return np.clip(floor + room * (1 - left), 1e-9, 1 - 1e-9), gradient
 
 
 def fit(
@@ -76,8 +74,7 @@ def fit(
     """Return θ = (log α, log β, logit of lapses) for each row of ``n`` and ``k`` (draws × bins), at
     distances ``x`` > 0; ``start`` (3,) is where every row begins.
     """
-    logx = np.log(x)
-    total = n.sum(0)
+    logx, total = np.log(x), n.sum(0)
     prior = CENTRE + np.eye(3)[0] * (logx * total).sum() / total.sum()
     theta = np.tile(prior if start is None else start, (n.shape[0], 1))
 
@@ -92,8 +89,8 @@ def fit(
         variance = psi * (1 - psi)
         score = (((k - n * psi) / variance)[:, None, :] @ gradient)[:, 0, :]
         score = score - (theta - prior) * PRECISION
-        information = np.swapaxes(gradient * (n / variance)[:, :, None], 1, 2) @ gradient
-        information = information + np.diag(PRECISION)
+        weighted = np.swapaxes(gradient * (n / variance)[:, :, None], 1, 2)
+        information = weighted @ gradient + np.diag(PRECISION)
         own = np.einsum("dpp->dp", information)[:, :, None]
         information = information + damping[:, None, None] * np.eye(3) * own
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
@@ -169,8 +166,10 @@ def curves(
     tested = [one for one, p in zip(whole, slopes, strict=True) if p is not None]
     of_all, of_parts = max(1, sum(tested)), max(1, len(tested) - sum(tested))
     adjusted = holm(slopes, [1 / (of_all if one else of_parts) for one in whole])
-    rows_of = zip(kept, found, adjusted, strict=True)
-    return tuple(_sensitivity(*part, curve, p, resampling) for part, curve, p in rows_of)
+    return tuple(
+        _sensitivity(*part, curve, p, resampling)
+        for part, curve, p in zip(kept, found, adjusted, strict=True)
+    )
 
 
 def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve | None:
@@ -179,12 +178,11 @@ def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve 
         return None
     x, right = (rows[name].to_numpy().astype(float) for name in ("distance", "right"))
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
-    last = max(0, edges.size - 2)
-    which = renumbered(np.clip(np.searchsorted(edges, x, side="left") - 1, 0, last))[1]
+    left = np.searchsorted(edges, x, side="left") - 1
+    which = renumbered(np.clip(left, 0, max(0, edges.size - 2)))[1]
     clusters, total = clusters_of(rows), np.bincount(which)
-    shape = (resampling.clusters, total.size)
     n, k = (
-        sparse.csr_array((values, (clusters, which)), shape=shape)
+        sparse.csr_array((values, (clusters, which)), (resampling.clusters, total.size))
         for values in (np.ones(x.size), right)
     )
     limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / total
@@ -204,22 +202,21 @@ def _sensitivity(
     images = rows["cluster"].n_unique()
     if curve is None:
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
-        none = Estimate(None, None, rows.height, images, few)
-        return Sensitivity(*scope, none, None, None, None, None, few)
+        return Sensitivity(*scope, Estimate(None, None, rows.height, images, few))
     jnd = float(threshold(curve.theta, curve.limits)[0])
     reason = _why_none(curve, jnd, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
     ends = None if reason else _jnd_ends(curve, resampling, images)
     figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
     (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[0, :2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[0, 2])))
-    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, reason, _points(curve), floor)
+    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, _points(curve), floor)
 
 
 def _jnd_ends(curve: _Curve, resampling: Resampling, images: int) -> Ends:
     n, k = resampling.sums(curve.n), resampling.sums(curve.k)
     held = n.sum(1) > 0
     draws = threshold(fit(curve.x, n[held], k[held], curve.limits, curve.theta[0]), curve.limits)
-    tail = float(norm_sf(t_isf(TAIL, images - 1) * np.sqrt(images / (images - 1))))
+    tail = float(special.ndtr(-t_isf(TAIL, images - 1) * np.sqrt(images / (images - 1))))
     low, high = np.quantile(draws, [tail, 1 - tail], method="nearest")
     return (float(low) if np.isfinite(low) else None), (float(high) if np.isfinite(high) else None)
 
@@ -228,8 +225,7 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> st
     """Return why the data do not support a 75 % point. A curve that is extrapolated below or above
     the distances that were asked is no evidence.
     """
-    n = curve.totals[0]
-    below = n[curve.x < jnd].sum()
+    n, below = curve.totals[0], curve.totals[0][curve.x < jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
          "accuracy does not rise significantly with the difference"),
@@ -241,15 +237,12 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> st
     return next((reason for holds, reason in reasons if holds), None)
 
 
-def _points(curve: _Curve) -> tuple[CurvePoint, ...]:
+def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     n, k = curve.totals
-    ends = np.cumsum(n) / n.sum()
-    group = renumbered(np.minimum((ends * POINTS - 1e-9).astype(int), POINTS - 1))[1]
+    tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
+    group = renumbered(np.minimum(tenth, POINTS - 1))[1]
     total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))
-    return tuple(
-        CurvePoint(float(x), float(share), float(count))
-        for x, share, count in zip(far / total, right / total, total, strict=True)
-    )
+    return tuple(zip((far / total).tolist(), (right / total).tolist(), total.tolist(), strict=True))
 
 
 def curve(alpha: float, beta: float, lapse: float, floor: float, x: FloatArray) -> FloatArray:

@@ -156,7 +156,6 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
 
 
 def _read(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """Return :func:`read_questions` of a dataset in which all answers are known, or none."""
     table, meta = read_questions(root)
     unknown = table.filter(~has_truth())["id"]
     if 0 < unknown.len() < table.height:

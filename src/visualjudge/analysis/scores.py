@@ -120,7 +120,6 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
 
 
 def _names(sums: ImageSums, by: Sequence[str]) -> list[str]:
-    """Return the name of each cell: its values with / between them."""
     return ["/".join(map(str, row)) if by else "" for row in sums.keys.rows()]
 
 

@@ -68,7 +68,6 @@ VERDICT_SCHEMA: ColumnTypes = {
     "said_cause": WORD,
     "published_value": WORD,
     "published_right": pl.Boolean,
-    "read_by": WORD,
     "served_model": WORD,
     "fingerprint": WORD,
 }
@@ -155,7 +154,6 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             None,
             v.cause,
             *published_of(v.extra),
-            v.extra.get("read_by"),
             v.served.model if v.served else None,
             v.served.fingerprint if v.served else None,
         )

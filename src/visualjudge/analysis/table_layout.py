@@ -136,14 +136,10 @@ def as_named(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, name) for name in names)
 
 
-def block(
-    key: str, path: str, table: Table[Any], title: str | None = None, show: Format = str
-) -> Column:
-    """Return the column of the record at ``path`` as an object; readers see the record by
-    ``show``.
-    """
+def block(key: str, path: str, table: Table[Any]) -> Column:
+    """Return the column of the record at ``path`` as an object."""
     get = attrgetter(path)
-    return Column(key, lambda row: table.json(get(row)), title, show, shown=path)
+    return Column(key, lambda row: table.json(get(row)))
 
 
 def blocks(key: str, path: str, table: Table[Any]) -> Column:

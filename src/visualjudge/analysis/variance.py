@@ -15,12 +15,11 @@ Intervals leave out each image in turn (jackknife).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import mean_ends, renumbered, spread, sums
+from visualjudge.analysis.estimate import mean_ends, spread, sums
 from visualjudge.analysis.figures import Variance
 from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
@@ -46,51 +45,27 @@ def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
     return float(top or 0), float(count or 0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Products:
-    """Sums of products and their counts: first over all verdicts, then without each image; (G +
-    1,).
-    """
-
-    top: FloatArray
-    count: FloatArray
-
-    def less(self, other: _Products) -> _Products:
-        return _Products(self.top - other.top, self.count - other.count)
-
-    def plus(self, other: _Products) -> _Products:
-        return _Products(self.top + other.top, self.count + other.count)
-
-    @property
-    def mean(self) -> FloatArray | None:
-        """The mean product; None if there are no products."""
-        if self.count[0] <= 0.5:
-            return None
-        return np.asarray(np.where(self.count > 0.5, self.top / np.maximum(self.count, 1), np.nan))
-
-
-def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> _Products:
-    """Return the products of verdicts that share ``keys``. Products inside an image are left out
-    together with the image.
+def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> FloatArray:
+    """Return the sums of products of verdicts that share ``keys``, and their counts: first over all
+    verdicts, then without each image, (2, G + 1). Products inside an image are left out together
+    with the image.
     """
     own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(
         s=pl.col("y").sum(), n=pl.len().cast(pl.Float64)
     )
     image, s, n = (own[name].to_numpy() for name in ("cluster", "s", "n"))
     if "pair" in keys or "cluster" in keys:
-        return _Products(*(_without(sums(image, v, images)) for v in (s**2, n**2)))
-    code = (
-        renumbered(own.select(pl.struct(keys).rank("dense")).to_series().to_numpy())[1]
-        if keys
-        else 0 * image
-    )
+        return np.stack([_without(sums(image, v, images)) for v in (s**2, n**2)])
+    code = 0 * image
+    if keys:
+        code = own.select(pl.struct(keys).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     width = int(code.max()) + 1
     parts = []
     for values in (s, n):
         by = np.bincount(image * width + code, values, images * width).reshape(images, width)
         whole = by.sum(0)
         parts.append(np.append((whole**2).sum(), ((whole - by) ** 2).sum(1)))
-    return _Products(parts[0], parts[1])
+    return np.stack(parts)
 
 
 def _without(by_image: FloatArray) -> FloatArray:
@@ -98,72 +73,62 @@ def _without(by_image: FloatArray) -> FloatArray:
     return np.append(whole, whole - by_image)
 
 
-def _minus(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
-    return None if a is None or b is None else a - b
+def _mean(products: FloatArray) -> FloatArray:
+    """Return the mean product, (G + 1,); NaN without products."""
+    top, count = products
+    return np.asarray(np.where(count > 0.5, top / np.maximum(count, 1), np.nan))
 
 
-def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
-    """Return the components of all verdicts, then those without each image; None if the design
-    cannot determine them.
+def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
+    """Return the components of all verdicts, then those without each image, (G + 1,); NaN if the
+    design cannot determine them.
     """
     number = table["cluster"].rank("dense").cast(pl.Int64) - 1
     y = table.select(
         "pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number
     )
     size = int(number.max()) + 1  # type: ignore[arg-type]
-    everything, item, encoding, cell, order = (
-        _products(y, keys, size)
-        for keys in (
-            [],
-            ["pair"],
-            ["encoding"],
-            ["pair", "encoding"],
-            ["pair", "encoding", "order"],
-        )
-    )
+    kept: tuple[list[str], ...]
+    kept = ([], ["pair"], ["encoding"], ["pair", "encoding"], ["pair", "encoding", "order"])
+    everything, item, encoding, cell, order = (_products(y, keys, size) for keys in kept)
     image = y["cluster"].to_numpy()
     squares, ones = sums(image, y["y"].to_numpy() ** 2, size), np.ones(image.size)
-    itself = _Products(_without(squares), _without(sums(image, ones, size)))
-    apart = everything.less(item).less(encoding).plus(cell).mean
-    others = encoding.less(cell).mean
-    of_pair = item.less(cell).mean
-    found: dict[str, FloatArray | None]
-    found = {"item": _minus(of_pair, apart), "encoding": _minus(others, apart)}
-    levels = (cell.less(order).mean, order.less(itself).mean, itself.mean)
-    if found["item"] is None:
+    itself = np.stack([_without(squares), _without(sums(image, ones, size))])
+    apart, others = _mean(everything - item - encoding + cell), _mean(encoding - cell)
+    of_pair, unknown = _mean(item - cell), np.full(size + 1, np.nan)
+    levels = (_mean(cell - order), _mean(order - itself), _mean(itself))
+    found = {"item": of_pair - apart, "encoding": others - apart}
+    if np.isnan(found["item"][0]):
         found |= _nested(others, ("item", "order", "repeat"), levels)
     else:
-        base = None if apart is None or others is None else others + found["item"]
+        base = others + found["item"]
         found |= _nested(base, ("item_x_encoding", "order", "repeat"), levels)
-    told = sum(value is not None for value in found.values())
-    out = {name: found.get(name) if told > 1 else None for name in COMPONENTS}
-    if out["item"] is not None:
+    if sum(np.isfinite(values[0]) for values in found.values()) < 2:
+        return dict.fromkeys(COMPONENTS, unknown)
+    out = {name: found.get(name, unknown) for name in COMPONENTS}
+    if np.isfinite(out["item"][0]):
         whole, styled = (_products(y, ["cluster", *keys], size) for keys in ([], ["encoding"]))
-        apart_pairs = whole.less(item).less(styled).plus(cell).mean
-        out["image"] = _minus(apart_pairs, everything.less(whole).less(encoding).plus(styled).mean)
-        if of_pair is None:
-            out["image"] = _minus(styled.less(cell).mean, encoding.less(styled).mean)
+        outside = _mean(everything - whole - encoding + styled)
+        out["image"] = _mean(whole - item - styled + cell) - outside
+        if np.isnan(of_pair[0]):
+            out["image"] = _mean(styled - cell) - _mean(encoding - styled)
     return out
 
 
-def _first(values: FloatArray | None) -> float | None:
-    return None if values is None or not np.isfinite(values[0]) else float(values[0])
+def _first(values: FloatArray) -> float | None:
+    return float(values[0]) if np.isfinite(values[0]) else None
 
 
 def _nested(
-    base: FloatArray | None, names: Sequence[str], levels: Sequence[FloatArray | None]
-) -> dict[str, FloatArray | None]:
+    base: FloatArray, names: Sequence[str], levels: Sequence[FloatArray]
+) -> dict[str, FloatArray]:
     """Return the differences of successive known levels. A level that the design lacks is merged
-    into the next, coarser name.
-
-    All are None if the ``base`` below the first level is not known.
+    into the next, coarser name. None is known if the ``base`` below the first level is not.
     """
-    out: dict[str, FloatArray | None] = dict.fromkeys(names)
-    if base is None:
-        return out
+    out: dict[str, FloatArray] = {}
     start = 0
     for place, value in enumerate(levels):
-        if value is not None:
+        if np.isfinite(value[0]) and np.isfinite(base[0]):
             out[names[start]] = value - base
             base, start = value, place + 1
     return out
@@ -192,13 +157,14 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
         for name in COMPONENTS
     }
     n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
-    ends = {name: _ends(values, n) for name, values in found.items() if values is not None}
+    known = {name: values for name, values in found.items() if np.isfinite(values[0])}
+    ends = {name: _ends(values, n) for name, values in known.items()}
     return Variance(
         task=task,
         n=table.height,
         total=total,
         shares=shares,
-        image=_first(found.get("image")),
+        image=_first(found["image"]) if "image" in found else None,
         ends=ends,
         **parts,
     )

@@ -81,7 +81,6 @@ def comparison_without_truth(found: Comparison) -> Comparison:
         found.questions,
         found.verdicts,
         _unknown(found.gap),
-        found.asked_gap,
         kappa=found.kappa,
     )
 

@@ -11,7 +11,9 @@ from visualjudge.cli.output import following_judge, stages
 from visualjudge.core.registry import added
 from visualjudge.options import Choice
 
-FORMATS = ", ".join(["parquet, vlmevalkit, trl, json, dataset-parquet", *added("export format")])
+FORMATS = ", ".join(
+    ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]
+)
 
 
 def export(

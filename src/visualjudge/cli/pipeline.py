@@ -137,7 +137,7 @@ def _finish(
 
 
 def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
-    """Explain why results have no value: causes of failures, and metrics that do not apply."""
+    """Say why results have no value."""
     from visualjudge.runs.progress_display import counted
 
     causes = sum((counts.causes for counts in metrics.values()), Counter[str]())
@@ -149,11 +149,6 @@ def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
         lines.append(
             "failed replies are in the cache too; --no-cache and another --out ask them again"
         )
-    lines += [
-        f"{name} does not apply to {pluralize(number, 'row')}: {reason}"
-        for name, counts in metrics.items()
-        for reason, number in counts.reasons.items()
-    ]
     return lines
 
 
@@ -174,5 +169,4 @@ def _counted(counts: MetricCounts) -> dict[str, str]:
         "Mean score": "0" if counts.mean_score is None else f"{counts.mean_score:.2f}",
         "Failed": str(counts.failed),
         "Errors": str(counts.errors),
-        "Does not apply": str(counts.does_not_apply),
     }

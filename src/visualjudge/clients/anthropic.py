@@ -13,7 +13,7 @@ from visualjudge.clients.reply_fields import counts_of, text_of
 from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, anthropic_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, anthropic_style
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 16_384  # the API requires a value; thinking comes on top
@@ -96,10 +96,6 @@ class AnthropicClient(RemoteClient):
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     # Return the messages for one turn: the model's reply, then the tool results with their images.
     # Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
-
-    def blocks(content: Content) -> Any:
-        return anthropic_style(None, content, mark)["messages"][0]["content"]
-
     made = [
         {
             "type": "tool_use",
@@ -114,7 +110,9 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         {
             "type": "tool_result",
             "tool_use_id": result.call.id,
-            "content": blocks(as_content(result.parts)),
+            "content": anthropic_style(None, as_content(result.parts), mark)["messages"][0][
+                "content"
+            ],
             **({"is_error": True} if result.failed else {}),
         }
         for result in turn.results

@@ -66,10 +66,6 @@ class ApiClient(RemoteClient):
         where = "base_url, --base-url" if base_url else "OPENAI_BASE_URL"
         return url.rstrip("/").removesuffix(self._path()), where
 
-    @property
-    def _needs_key(self) -> bool:
-        return self.base_url == self.default_url
-
     def _authorization(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}
 

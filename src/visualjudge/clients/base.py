@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -198,7 +198,6 @@ class Client(Protocol):
     @property
     def diagnostics(self) -> Diagnostics:
         """Return failures and adjustments so far."""
-        return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """Return one reply.
@@ -217,11 +216,11 @@ class Client(Protocol):
         """Close connections."""
 
 
-def innermost(client: object) -> Any:
-    """Return the backend below all clients that wrap it."""
-    while (inner := getattr(client, "inner", None)) is not None:
-        client = inner
-    return client
+def layers(client: Any) -> Iterator[Any]:
+    """Yield a client and those that it wraps, the backend last."""
+    while client is not None:
+        yield client
+        client = getattr(client, "inner", None)
 
 
 class Wrapping:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
+from collections import deque
 
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.core.errors import ApiError, ClientError, TransportError
+from visualjudge.core.errors import ApiError, ClientError
 
 _BUSY = frozenset({408, 429, 503, 529})
 # Windows, and at least calls, that must be answered before a place is added at the level that was
 # refused last: one of them may be refused again.
 _WINDOWS, _CALLS = 4, 40
 _NEAR = 1.5
-# Descriptors reserved for other uses: the journal, the cache, images, the interpreter.
-_RESERVED = 40
 
 
-class AdaptiveLimit:
-    """A limit on concurrent calls, between 1 and ``ceiling``.
+class Limited(Wrapping):
+    """A client with at most ``ceiling`` concurrent calls. Belongs inside ``Retrying``, so that no
+    place is held while waiting.
 
-    It rises by one a window, which is as many answered calls as there are places, and halves when
-    the server refuses a call (HTTP 429) or shows overload. Where it was refused before, it rises
-    slowly and steps back by one, so that it stays near the server's own limit. No call begins
+    The limit rises by one a window, which is as many answered calls as there are places, and halves
+    when the server refuses a call (HTTP 429) or shows overload. Where it was refused before, it
+    rises slowly and steps back by one, so that it stays near the server's own limit. No call begins
     before a Retry-After has passed.
     """
 
-    def __init__(self, ceiling: int) -> None:
+    def __init__(self, inner: Client, ceiling: int) -> None:
+        super().__init__(inner)
         self.ceiling = max(1, ceiling)
         self.allowed = float(self.ceiling)
         self.in_flight = 0
@@ -36,16 +36,31 @@ class AdaptiveLimit:
         self._refused_at = 0.0
         self._stepped_back = False
         self._resume_at = 0.0
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def enter(self) -> int:
-        """Wait for a place. Pass the returned number to :meth:`leave`."""
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        number = await self._enter()
+        failure: BaseException | None = None
+        try:
+            return await self.inner.ask(request, attempt=attempt)
+        except (ClientError, asyncio.CancelledError) as error:
+            failure = error
+            raise
+        finally:
+            self._leave(number, failure)
+
+    async def _enter(self) -> int:
+        # Wait for a place; returns the number of the call.
         while True:
             pause_s = self._resume_at - time.monotonic()
             if self.in_flight >= int(self.allowed):
                 turn = asyncio.get_running_loop().create_future()
                 self._waiting.append(turn)
-                await turn
+                try:
+                    await turn
+                except asyncio.CancelledError:
+                    self._wake()  # its turn may be another's
+                    raise
             elif pause_s > 0:
                 await asyncio.sleep(pause_s)
             else:
@@ -54,8 +69,8 @@ class AdaptiveLimit:
         self._begun += 1
         return self._begun
 
-    def leave(self, number: int, error: BaseException | None = None) -> None:
-        """Return the place, and learn from how the call ended."""
+    def _leave(self, number: int, error: BaseException | None) -> None:
+        # Return the place, and learn from how the call ended.
         self.in_flight -= 1
         if error is None:
             calls = max(_CALLS, _WINDOWS * self.allowed) if self._is_near else self.allowed
@@ -66,10 +81,16 @@ class AdaptiveLimit:
                 self._lower()
             wait_s = error.retry_after if isinstance(error, ApiError) else None
             self._resume_at = max(self._resume_at, time.monotonic() + (wait_s or 0.0))
-        waiting, self._waiting = self._waiting, []
-        for turn in waiting:  # each looks whether there is a place for it
-            if not turn.done():
-                turn.set_result(None)
+        self._wake()
+
+    def _wake(self) -> None:
+        # Wake as many as there are places; each looks whether its place is still free.
+        for _ in range(int(self.allowed) - self.in_flight):
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if not turn.done():
+                    turn.set_result(None)
+                    break
 
     @property
     def _is_near(self) -> bool:
@@ -83,42 +104,4 @@ class AdaptiveLimit:
 
 
 def _is_overload(error: BaseException) -> bool:
-    if isinstance(error, ApiError):
-        return error.status in _BUSY
-    return isinstance(error, TransportError) and error.cause == "timeout"
-
-
-class Limited(Wrapping):
-    """A client that respects an :class:`AdaptiveLimit`. Belongs inside ``Retrying``, so that no
-    place is held while waiting.
-    """
-
-    def __init__(self, inner: Client, limit: int) -> None:
-        super().__init__(inner)
-        self.limit = AdaptiveLimit(limit)
-
-    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        number = await self.limit.enter()
-        failure: BaseException | None = None
-        try:
-            return await self.inner.ask(request, attempt=attempt)
-        except (ClientError, asyncio.CancelledError) as error:
-            failure = error
-            raise
-        finally:
-            self.limit.leave(number, failure)
-
-
-def allow_files(calls: int) -> None:
-    """Raise this process's limit on open files to what this many concurrent calls take, where the
-    system lets it.
-    """
-    if sys.platform == "win32":
-        return
-    import resource
-
-    infinity, wanted = resource.RLIM_INFINITY, calls + _RESERVED
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != infinity and soft < wanted:
-        most = wanted if hard == infinity else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return getattr(error, "status", 0) in _BUSY or getattr(error, "cause", None) == "timeout"

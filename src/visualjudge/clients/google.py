@@ -19,12 +19,11 @@ from visualjudge.clients.tool_calls import (
     MADE,
     call_of,
     echo_of,
-    malformed,
     result_images,
     result_text,
 )
 from visualjudge.core.finish_reasons import finish_of
-from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Content, Text, google_style
+from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, google_style
 
 # Request fields outside the generation configuration.
 _OF_THE_BODY = frozenset(
@@ -32,7 +31,6 @@ _OF_THE_BODY = frozenset(
 )
 # Thinking tokens of an effort, as Google's own OpenAI protocol maps them.
 _BUDGETS = {"none": 0, "low": 1024, "medium": 8192, "high": 24_576}
-_MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _TOKEN = {"token": "", "logProbability": -9999.0}
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
 _OUTPUT = ("candidatesTokenCount", "thoughtsTokenCount")
@@ -113,7 +111,7 @@ class GoogleClient(RemoteClient):
         parts = (content.get("parts") if content is not None else None) or []
         text = "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
         reason = text_of(candidate.get("finishReason"))
-        calls = _calls(parts, reason, candidate)
+        calls = _calls(parts)
         finish = finish_of(reason)
         listed = candidate.get("logprobsResult")
         tops = member(listed, "topCandidates")
@@ -149,10 +147,6 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     # responses of all functions. Source: https://ai.google.dev/api/caching#FunctionCall,
     # https://ai.google.dev/gemini-api/docs/thought-signatures.
 
-    def parts(content: Content) -> list[dict[str, Any]]:
-        shaped: list[dict[str, Any]] = google_style(None, content, mark)["contents"][0]["parts"]
-        return shaped
-
     made = [
         {"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})}
         for r in turn.results
@@ -169,7 +163,8 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         for result in turn.results
     ]
     images = [part for result in turn.results for part in result_images(result)]
-    return [{"role": "model", **reply}, {"role": "user", "parts": [*responses, *parts(images)]}]
+    shown = google_style(None, images, mark)["contents"][0]["parts"]
+    return [{"role": "model", **reply}, {"role": "user", "parts": [*responses, *shown]}]
 
 
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
@@ -177,9 +172,6 @@ def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
 
 
-def _calls(parts: list[Any], reason: str, candidate: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    if reason in _MALFORMED:
-        problem = text_of(candidate.get("finishMessage")) or "the call is malformed"
-        return (malformed(f"{MADE}0", problem),)
+def _calls(parts: list[Any]) -> tuple[ToolCall, ...]:
     called = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
     return tuple(call_of(member(call, "id"), k, call, "args") for k, call in enumerate(called))

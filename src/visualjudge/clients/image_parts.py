@@ -32,7 +32,7 @@ from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError
-from visualjudge.core.image_storage import Place, bytes_of, image_at
+from visualjudge.core.image_storage import bytes_of, image_at
 from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_of
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -80,11 +80,8 @@ def _of_place(place: str | bytes) -> ImagePart:
         return image_of_bytes(_data_url(text), f"{text[:32]}…")
     if scheme in ("http", "https"):
         return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
-    return _of_file(Path(unquote(urlsplit(text).path) if scheme == "file" else text))
-
-
-def _of_file(place: Place) -> ImagePart:
-    return image_of_bytes(bytes_of(place), str(place))
+    path = Path(unquote(urlsplit(text).path) if scheme == "file" else text)
+    return image_of_bytes(bytes_of(path), str(path))
 
 
 def _data_url(url: str) -> bytes:
@@ -121,25 +118,21 @@ def _plain_png(data: bytes) -> bool:
 
 def _of_image(image: Image.Image) -> ImagePart:
     if image.mode in ("RGBA", "LA"):  # transparency affects how the image looks: keep it
-        return _png_by_pillow(image)
+        buffer = io.BytesIO()
+        image.save(buffer, "PNG", compress_level=1)
+        return ImagePart(buffer.getvalue())
     return ImagePart(png_bytes(rgb_of(image)))
 
 
 def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
     if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 4:
-        return _png_by_pillow(Image.fromarray(np.ascontiguousarray(array)))
+        return _of_image(Image.fromarray(np.ascontiguousarray(array)))
     if array.size == 0 or array.dtype.kind not in "uibf":
         raise DataError(
             "an image array must contain numbers and at least one pixel, got shape "
             f"{array.shape} and type {array.dtype}"
         )
     return ImagePart(png_bytes(pixels_of(array)))
-
-
-def _png_by_pillow(image: Image.Image) -> ImagePart:
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=1)
-    return ImagePart(buffer.getvalue())
 
 
 class ImageStore:
@@ -172,7 +165,7 @@ class ImageStore:
         name = os.fspath(path if root is None else root / path)
         if name not in self._parts:
             place = Path(name) if root is None else image_at(root, os.fspath(path))
-            self._parts[name] = _of_file(place)
+            self._parts[name] = image_of_bytes(bytes_of(place), str(place))
             self._held += _weight(self._parts[name])
         self._parts.move_to_end(name)
         while self._held > self._capacity and len(self._parts) > 1:

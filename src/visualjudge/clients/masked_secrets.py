@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import orjson
-from pydantic import SecretStr
 
 from visualjudge.core.errors import UsageError
 
@@ -30,23 +29,6 @@ _KEY_SHAPE = re.compile(
 )
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
 NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
-
-
-def key_secret(key: str) -> SecretStr:
-    """Return an API key that is valid in a header, without surrounding white space.
-
-    Raises
-    ------
-    UsageError
-        If the key contains a control character or is not ASCII. The message does not show the key.
-    """
-    stripped = str(key).strip()
-    if not (stripped.isascii() and stripped.isprintable()):
-        raise UsageError(
-            "api_key must be printable ASCII without line breaks, got other characters (value "
-            "not shown)"
-        )
-    return SecretStr(stripped)
 
 
 def key_from_environment(variable: str, option: str, environment: Mapping[str, str]) -> str:

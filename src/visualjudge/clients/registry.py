@@ -21,7 +21,7 @@ from pydantic import (
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
-from visualjudge.clients.concurrency import Limited, allow_files
+from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.masked_secrets import check_url
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
@@ -201,10 +201,10 @@ def open_client(
     if "attempts" in checked:
         policy = replace(policy, attempts=checked["attempts"], absent=checked["attempts"])
     backend: Client = build_client(**checked)
-    limit = concurrency or checked.get("concurrency", 32)
-    allow_files(limit)
     client: Client = (
-        Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
+        Retrying(Limited(backend, concurrency or checked.get("concurrency", 32)), policy)
+        if batch is None
+        else Batched(backend, batch)
     )
     place = cache_dir or checked.get("cache_dir")
     return Cached(client, place) if place else client

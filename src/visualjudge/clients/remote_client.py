@@ -27,7 +27,6 @@ from visualjudge.clients.masked_secrets import (
     Redactor,
     check_url,
     is_secret_name,
-    key_secret,
     public_url,
     url_secrets,
 )
@@ -147,17 +146,13 @@ class RemoteClient(ABC):
     def _secret(self, api_key: str | None) -> SecretStr | None:
         key = api_key or next(filter(None, map(os.environ.get, self.key_variables)), None)
         if key:
-            return key_secret(key)
-        if self._needs_key:
+            return SecretStr(key.strip())
+        if self.base_url == self.default_url:
             raise UsageError(
                 f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}; "
                 "--base-url (base_url) names another server"
             )
         return None
-
-    @property
-    def _needs_key(self) -> bool:
-        return True
 
     def address(self, path: str) -> str:
         """Return the URL of ``path`` below the base URL, including secrets."""

@@ -9,6 +9,7 @@ import math
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -134,19 +135,13 @@ def _wait_s(stated: list[Mapping[str, Any]], message: str) -> float | None:
 def _seconds(stated: Any) -> float | None:
     # Return a number of at least 0, also from a text such as ``34s`` or a date; None for anything
     # else.
-    if isinstance(stated, str):
-        text = stated.strip().removesuffix("s")
-        number = re.fullmatch(r"[0-9]{1,300}(\.[0-9]*)?", text, re.ASCII)
-        stated = float(text) if number else _until(stated)
-    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-    return float(stated) if is_number and 0 <= stated < math.inf else None
-
-
-def _until(date: str) -> float | None:
-    try:
-        return max(0.0, parsedate_to_datetime(date[:100]).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError, IndexError, OSError):
-        return None
+    text = str(stated)[:100].strip()
+    with suppress(ValueError):
+        seconds = float(text.removesuffix("s"))
+        return seconds if 0 <= seconds < math.inf else None
+    with suppress(ValueError, TypeError, OverflowError, IndexError, OSError):
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    return None
 
 
 def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:

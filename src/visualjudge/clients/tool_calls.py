@@ -34,7 +34,6 @@ from visualjudge.core.errors import ClientError, Pending
 MADE = "visualjudge_call_"
 # Maximum length of a call's arguments in characters.
 LONGEST_ARGUMENTS = 4000
-LONGEST_ECHO = 1_000_000
 UNNAMED = "unnamed"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")
@@ -64,16 +63,11 @@ def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
     text = arguments if isinstance(arguments, str) else orjson.dumps(arguments or {}).decode()
     text = text.strip() or "{}"
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        return malformed(id_, "the name of a tool is missing or malformed")
+        return ToolCall(id_, UNNAMED, "{}", "the name of a tool is missing or malformed")
     if len(text) > LONGEST_ARGUMENTS or object_of(text) is None:
         problem = f"arguments: must be a JSON object of at most {LONGEST_ARGUMENTS} characters"
-        return malformed(id_, problem, name)
+        return ToolCall(id_, name, "{}", problem)
     return ToolCall(id_, name, text)
-
-
-def malformed(id_: str, problem: str, name: str = UNNAMED) -> ToolCall:
-    """Return a valid call in place of one that no protocol can repeat."""
-    return ToolCall(id_, name, "{}", problem)
 
 
 def object_of(text: str) -> dict[str, Any] | None:
@@ -86,13 +80,12 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def echo_of(content: Any, calls: Sequence[ToolCall], *, ids: bool = True) -> str | None:
-    """Return a reply in the server's own JSON form, to be sent back unchanged; None if it is too
-    long, or one of its calls is malformed or, with ``ids``, came without an id.
+    """Return a reply in the server's own JSON form, to be sent back unchanged; None if one of its
+    calls is malformed or, with ``ids``, came without an id.
     """
-    text = orjson.dumps(content).decode()
     if not calls or any(call.problem or (ids and call.id.startswith(MADE)) for call in calls):
         return None
-    return text if len(text) <= LONGEST_ECHO else None
+    return orjson.dumps(content).decode()
 
 
 def result_text(result: ToolResult) -> str:
@@ -167,7 +160,7 @@ async def converse(
         done.notes.update(dict.fromkeys(reply.notes))
         done.calls += not reply.cached
         done.paid.update({} if reply.cached else reply.usage)
-        calls = _calls(reply, len(done.turns)) if request.tools else ()
+        calls = reply.calls if request.tools else ()
         if not calls:
             return done
         if warned:
@@ -178,19 +171,8 @@ async def converse(
             warned = used >= most
             used += 1
             results.append(in_words(call, NONE_LEFT) if warned else await run(call))
-        unique = len({call.id for call in reply.calls})
-        echo = reply.echo if len(results) == len(reply.calls) == unique else None
+        echo = reply.echo if len(results) == len(reply.calls) else None
         done.turns = (*done.turns, Turn(reply.text[:LONGEST_TEXT], tuple(results), echo))
-
-
-def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
-    # Return the calls of a reply, with ids that are unique within a conversation.
-    ids = [call.id for call in reply.calls]
-    repeated = len(set(ids)) < len(ids)
-    return tuple(
-        replace(call, id=f"{MADE}{k}_{turn}") if repeated or call.id.startswith(MADE) else call
-        for k, call in enumerate(reply.calls)
-    )
 
 
 def in_words(call: ToolCall, said: str) -> ToolResult:

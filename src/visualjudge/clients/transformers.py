@@ -142,7 +142,7 @@ class TransformersClient:
             **self._template_options(),
         ).to(model.device)
         with torch.inference_mode():
-            torch.manual_seed(request.seed or 0)
+            torch.manual_seed(request.repeat if request.seed is None else request.seed)
             output = model.generate(**inputs, **self._how(request, processor))
         prompt = inputs["input_ids"].shape[1]
         return self._reply(request, output.sequences[0, prompt:].tolist(), output, prompt)
@@ -150,10 +150,8 @@ class TransformersClient:
     def _template_options(self) -> dict[str, Any]:
         # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
         effort = self.effort
-        if effort is None:
-            return {}
-        named = {} if effort == "none" or isinstance(effort, int) else {"reasoning_effort": effort}
-        return {"enable_thinking": effort != "none", **named}
+        named = {"reasoning_effort": effort} if effort in ("low", "medium", "high") else {}
+        return {} if effort is None else {"enable_thinking": effort != "none", **named}
 
     def _how(self, request: Request, processor: Any) -> dict[str, Any]:
         how = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from visualjudge.core.errors import DataError, PluginError, Problem, UsageError
+from visualjudge.core.errors import DataError, PluginError, Problem, UsageError, one_of
 from visualjudge.core.records import Annotation, Mask
 from visualjudge.data.importing import measured_by
 from visualjudge.data.writer import FolderWriter
@@ -123,16 +123,21 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
         raise UsageError(f"{task.name} has no error types: its scores are given, not computed")
     for name in wanted or ():
         if name not in known:
-            raise UsageError(f"{task.name} has no error type {name!r}; it has: {', '.join(known)}")
+            raise UsageError(f"--error-type must be {one_of(name, known)}, got {name!r}")
     return tuple(wanted or known)
 
 
 def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> ErrorScene:
     if sample.image is None:
         raise DataError("image: not found; controlled errors need it")
-    degraded = read_rgb(sample.image) if task.restored else None
     others = tuple(around.regions[sample.image_id]) if task.expression else ()
-    return ErrorScene(image_size(sample.image), around.labels, levels, degraded, others)
+    return ErrorScene(
+        image_size(sample.image),
+        around.labels,
+        levels,
+        read_rgb(sample.image) if task.restored else None,
+        others,
+    )
 
 
 def _add(

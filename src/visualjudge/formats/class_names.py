@@ -41,10 +41,7 @@ def class_table(path: Path) -> dict[int, str]:
         )
     if suffix in YAML:
         content = read_yaml(path)
-        content = content if isinstance(content, dict) else {}
-        if "kpt_shape" in content:
-            raise UsageError(f"{path}: poses of YOLO are not read; import coco reads COCO's")
-        content = content.get("names")
+        content = content.get("names") if isinstance(content, dict) else None
     elif suffix in (".csv", ".tsv"):
         content = read_table(path)
     elif suffix == ".json":

@@ -1,16 +1,17 @@
 """YOLO text files: one file per image, one line per object, coordinates as fractions of the image's
 width and height.
 
-Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h`` is a box,
-``class x y x y x y …`` a polygon. A confidence may follow, and after it a tracker's number, which
-is not read. An image without a file has no objects.
+Format: https://docs.ultralytics.com/datasets/detect, /segment and /pose. ``class cx cy w h`` is a
+box, ``class x y x y x y …`` a polygon, and if data.yaml has ``kpt_shape``, ``class cx cy w h x y v
+…`` a pose. A confidence may follow, and after it a tracker's number, which is not read. An image
+without a file has no objects.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import FloatArray, Size
-from visualjudge.formats.class_names import class_table
+from visualjudge.core.yamls import read_yaml
+from visualjudge.formats.class_names import YAML, class_table
 from visualjudge.formats.sample import (
     Found,
     check_type,
@@ -34,12 +36,14 @@ from visualjudge.vision.predictions import (
     Detections,
     Instance,
     Masks,
+    People,
+    Person,
     Prediction,
 )
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
-BOX = 4
+BOX, JOINTS = 4, 17
 # Number of files of a side in which the order of a line's numbers is looked at.
 LOOKED_AT = 200
 # Smallest share of boxes that leave their image and would fit it with the confidence first.
@@ -51,12 +55,19 @@ OUTSIDE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """How the lines of a folder are read: class names, and whether a tracker's number ends each
-    line.
+    """How the lines of a folder are read: class names, keypoints of a person and numbers of each
+    (0: no poses), and whether a tracker's number ends each line.
     """
 
     names: dict[int, str]
+    joints: int = 0
+    numbers: int = 0
     tracked: bool = False
+
+    @property
+    def pose(self) -> int:
+        """The numbers of a pose, its box included; 0 if lines are no poses."""
+        return BOX + self.joints * self.numbers if self.joints else 0
 
 
 def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
@@ -80,7 +91,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         If a folder's lines have the confidence before the box.
     """
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
-    names = class_table(classes)
+    lines = Lines(class_table(classes), *_pose_shape(classes))
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_key = images_by_key(images)
     if not by_key:
@@ -99,7 +110,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         )
 
     def side(folder: Path) -> Callable[[str, Path], Prediction]:
-        form = _form(folder, names)
+        form = _form(folder, lines)
 
         def read(key: str, image: Path) -> Prediction:
             size = image_size(image)
@@ -117,6 +128,15 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
                 )
 
 
+# Return kpt_shape of data.yaml: keypoints of a person, and numbers of each.
+def _pose_shape(path: Path) -> tuple[int, int]:
+    content = read_yaml(path) if path.suffix.lower() in YAML else {}
+    shape = content.get("kpt_shape", [0, 0]) if isinstance(content, dict) else [0, 0]
+    if not isinstance(shape, list) or [type(v) for v in shape] != [int, int]:
+        raise DataError(f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}")
+    return shape[0], shape[1]
+
+
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     lines = read_text(path).splitlines() if path.is_file() else []
     return ((number, line.split()) for number, line in enumerate(lines, 1) if line.strip())
@@ -124,19 +144,19 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 # Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
 # confidence.
-def _form(folder: Path, names: dict[int, str]) -> Lines:
+def _form(folder: Path, lines: Lines) -> Lines:
     every = [
         cells
         for path in sorted(folder.glob("*.txt"))[:LOOKED_AT]
         for _, cells in _cells(path)
-        if len(cells) > 1 + BOX
+        if len(cells) > 1 + (lines.pose or BOX)
     ]
     counted = bool(every) and all(cells[-1].isdecimal() for cells in every)
-    confident = all(len(cells) == 3 + BOX for cells in every)
+    confident = all(len(cells) == 3 + (lines.pose or BOX) for cells in every)
     tracked = counted and (confident or max(int(cells[-1]) for cells in every) > 1)
-    if not tracked:
+    if not tracked and not lines.pose:
         _check_confidence_last(folder, [cells[1:] for cells in every if len(cells) == 2 + BOX])
-    return Lines(names, tracked)
+    return replace(lines, tracked=tracked)
 
 
 # Reject boxes that extend beyond their image but fit if the second number of a line, not the last,
@@ -165,7 +185,7 @@ def _fits(boxes: FloatArray) -> Any:
 def _items(path: Path, form: Lines, size: Size, item: Callable[..., Any]) -> Iterator[Any]:
     for line, cells in _cells(path):
         try:
-            yield item(*_numbers(cells, form), size)
+            yield item(*_numbers(cells, form), form, size)
         except DataError as error:
             raise InvalidRecord(Problem.of(error, path.name, f"line {line}", "numbers")) from None
 
@@ -180,16 +200,21 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
     if not np.isfinite([number, *values]).all():
         raise DataError("numbers: must be finite")
     label = class_name(number, form.names)
-    if form.tracked and len(values) > BOX:
+    if form.tracked and len(values) > (form.pose or BOX):
         values.pop()
-    score = values.pop() if len(values) % 2 else None
+    confident = len(values) == form.pose + 1 if form.pose else len(values) % 2
+    score = values.pop() if confident else None
     if score is not None and not 0 <= score <= 1:
         raise DataError(
-            f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's number?"
+            f"confidence: must be from 0 to 1, got {score:g}; is it a tracker's number, or does a "
+            "data.yaml with kpt_shape belong to --classes?"
         )
+    if form.pose and len(values) != form.pose:
+        raise DataError(f"numbers: must be a class and {form.pose} numbers, got {len(values)}")
     if len(values) < BOX:
         raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
-    outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
+    places = values[: form.pose and BOX] or values
+    outside = [value for value in places if not -OUTSIDE <= value <= 1 + OUTSIDE]
     if outside:
         hint = "; it looks like pixels" if outside[0] > 1 else ""
         raise DataError(
@@ -199,20 +224,24 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
     return label, np.array(values), score
 
 
-def _detection(label: str, values: FloatArray, score: float | None, size: Size) -> Detection:
+def _detection(
+    label: str, values: FloatArray, score: float | None, form: Lines, size: Size
+) -> Detection:
     height, width = size
-    if len(values) > BOX:
+    if not form.pose and len(values) > BOX:
         return Detection(
             label, hull((values.reshape(-1, 2) * (width, height)).ravel().tolist()), score
         )
-    cx, cy, w, h = (values * (width, height, width, height)).tolist()
+    cx, cy, w, h = (values[:BOX] * (width, height, width, height)).tolist()
     if w < 0 or h < 0:
         raise DataError("box: has a negative width or height")
     return Detection(label, (cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2), score)
 
 
-def _instance(label: str, values: FloatArray, score: float | None, size: Size) -> Instance:
-    if len(values) == BOX:
+def _instance(
+    label: str, values: FloatArray, score: float | None, form: Lines, size: Size
+) -> Instance:
+    if form.pose or len(values) == BOX:
         raise DataError(
             "numbers: must be a class and 6 numbers or more, got a box; --task object_detection "
             "reads it"
@@ -221,7 +250,23 @@ def _instance(label: str, values: FloatArray, score: float | None, size: Size) -
     return Instance(label, mask_from_polygons([ring], size), score)
 
 
+def _person(label: str, values: FloatArray, score: float | None, form: Lines, size: Size) -> Person:
+    if form.joints != JOINTS:
+        raise DataError(
+            "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the data.yaml of "
+            f"--classes, got {form.joints or 'no kpt_shape'}"
+        )
+    points = np.zeros((JOINTS, 3))
+    points[:, : form.numbers] = values[BOX:].reshape(JOINTS, form.numbers)
+    points[:, :2] *= (size[1], size[0])
+    if form.numbers == 2:
+        points[:, 2] = 2 * points[:, :2].any(axis=1)
+    box = _detection(label, values, score, form, size).xyxy
+    return Person(points, box, None, False, score)
+
+
 _READERS: dict[str, tuple[Callable[..., Any], Callable[[Size, Any], Prediction]]] = {
     "detection": (_detection, lambda _size, items: Detections(items)),
     "instance": (_instance, Masks),
+    "keypoint": (_person, lambda _size, items: People(items)),
 }

@@ -112,12 +112,6 @@ class ClientPipe:
         """Judge one input asynchronously, and return the replies too."""
         raise NotImplementedError
 
-    @property
-    def fewest_edits(self) -> int:
-        """Return the minimum number of edited images of an input."""
-        edits = self.input_schema.model_fields["edited_images"]
-        return max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
-
     def most_calls(self, edits: int) -> int:
         """Return the maximum number of calls for an input with ``edits`` edited images, including
         repeats.
@@ -245,8 +239,8 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
 
 
+# Return a non-negative integer, or None if missing.
 def _whole(config: Mapping[str, Any], name: str) -> int | None:
-    """Return a non-negative integer, or None if missing."""
     stated = config.get(name)
     if stated is None:
         return None

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from visualjudge.clients.base import innermost
+from visualjudge.clients.base import layers
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
@@ -89,7 +89,7 @@ class LiveEngine:
             first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
         )
         if first.status == "api_error" and (gone or unknown or first.cause in FATAL_CAUSES):
-            near_names = getattr(innermost(client_of(self.judge)), "near_names", None)
+            near_names = getattr([*layers(client_of(self.judge))][-1], "near_names", None)
             advice = await near_names() if unknown and near_names else ""
             if gone:
                 advice = "; --set attempts=25 waits about 5 minutes for a server that starts"

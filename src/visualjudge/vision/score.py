@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Size
 from visualjudge.core.registry import lacking
 from visualjudge.vision.metrics import METRICS, metrics_of
@@ -117,7 +117,7 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
         )
     if name is not None and name not in own and not any(name == other for _, other in METRICS):
         raise UsageError(
-            f"metric must be one of {', '.join(own)}, got {name!r}{lacking('metric', (kind, name))}"
+            f"metric must be {one_of(name, own)}, got {name!r}{lacking('metric', (kind, name))}"
         )
     return own.get(name or "", next(iter(own.values())))
 

@@ -80,6 +80,32 @@ def png(level: int) -> dict[str, Any]:
     return {"bytes": buffer.getvalue(), "path": f"{level}.png"}
 
 
+def mllm_judge(folder: Path) -> Path:
+    about = {"instruction": "What is it?", "image_path": "image/1.jpg", "original_dataset": "coco"}
+    image(folder / "Dataset" / "image" / "1.jpg", 90)
+    texts = [{"name": name, "answer": f"It is {name}."} for name in ("gpt4", "llava", "gemini")]
+    scores = [
+        {"score_id": k, "name": "gpt4", "answer": "A cat.", "human": h, **about}
+        for k, h in enumerate([1, "3", 5])
+    ]
+    scores.append({"score_id": 3, "name": "gpt4", "answer": "A cat.", "human": None, **about})
+    pairs = [
+        {"pair_id": k, "answer1": texts[0], "answer2": texts[1], "human_answer": label, **about}
+        for k, label in enumerate("ABC")
+    ]
+    batches = [{"id": 7, "answers": texts, "human_answer": "CAB", **about}]
+    said = {
+        "score": (scores, ["[[1]]", "Judgement: [[4]]", "[[5]]", "[[2]]"]),
+        "pair": (pairs, ["[[A]]", "[[A]]", "so [[C]]"]),
+        "batch": (batches, ["[[A]], [[C]], [[B]]"]),
+    }
+    for mode, (rows, replies) in said.items():
+        write(folder / "Dataset" / "Benchmark" / f"{mode}.jsonl", rows)
+        judged = [{**row, "mllm_judge": text} for row, text in zip(rows, replies, strict=True)]
+        write(folder / "benchmark_result" / f"{mode}_gpt-4o.jsonl", judged)
+    return folder
+
+
 def editreward(folder: Path, *, images: bool) -> Path:
     base = "s3://store/editreward_bench"
     rows = []
@@ -150,6 +176,38 @@ def imagenhub(folder: Path) -> Path:
                 if v
             }
             write(folder / "results_gpt4o" / f"ImagenHub_{task}" / model / f"{part}.json", held)
+    return folder
+
+
+def mmrb2(folder: Path) -> Path:
+    """A complete copy: prompts and images are there. The sample judge says the first response in
+    either order.
+    """
+    rows = []
+    for k, chosen in enumerate("AABA"):
+        names = [f"images/{k}{side}.jpg" for side in ("in", "a", "b")]
+        for level, name in enumerate(names):
+            image(folder / "benchmark" / name, 70 * level + k)
+        a, b = (
+            {"model_name": "m", "response_content": [["image", name], ["text", "Done."]]}
+            for name in names[1:]
+        )
+        prompt = [["text", "Add a hat."], ["image", names[0]]]
+        rows.append(
+            {
+                "id": f"p{k}",
+                "prompt_content": prompt,
+                "response_a": a,
+                "response_b": b,
+                "chosen": chosen,
+            }
+        )
+    write(folder / "benchmark" / "edit.json", {"pairs": rows})
+    said = {
+        row["id"]: {"forward": [{"judgement": "A"}], "reverse": [{"judgement": "B"}]}
+        for row in rows
+    }
+    write(folder / "outputs" / "sample_task2_edit.json", said)
     return folder
 
 

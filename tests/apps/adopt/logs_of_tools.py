@@ -1,4 +1,4 @@
-"""Small logs in the form in which each tool writes them: three pairs.
+"""Small logs in the form in which each tool writes them: three pairs, or three graded answers.
 
 The pairs' truth is A, B, A; the judge says A, B and nothing that can be read.
 """
@@ -17,6 +17,9 @@ from backports import zstd
 
 TRUTH = ("A", "B", "A")
 REPLIES = ("[[A]]", "I prefer B. [[B]]", "no idea")
+GRADES = (0.8, 0.3, None)
+"""What a grader says of three answers; the third time it fails."""
+PEOPLE = (1, 0, 1)
 
 
 def zip_with_zstandard(path: Path, members: dict[str, bytes]) -> None:
@@ -77,6 +80,26 @@ def inspect_grades(path: Path) -> Path:
     return path / "qa.eval"
 
 
+def lmms_eval(path: Path) -> Path:
+    folder = path / "org__judge-7b"
+    folder.mkdir()
+    lines = [
+        {
+            "doc_id": number,
+            "target": TRUTH[number],
+            "filtered_resps": REPLIES[number],
+            "token_counts": [{"input_tokens": 3, "output_tokens": 2}],
+            "doc_hash": "ab",
+            "input": "Which is better?",
+            "right": float(number < 2),
+        }
+        for number in range(3)
+    ]
+    file = folder / "20261124_091500_samples_pairs.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return file
+
+
 def vlmevalkit(path: Path, kind: str = "xlsx") -> Path:
     table = pl.DataFrame(
         {
@@ -94,4 +117,36 @@ def vlmevalkit(path: Path, kind: str = "xlsx") -> Path:
         table.write_excel(file)
     else:
         table.write_csv(file, separator="\t")
+    return file
+
+
+def promptfoo(path: Path) -> Path:
+    results = [
+        {
+            "testIdx": number,
+            "promptIdx": 0,
+            "provider": {"id": "openai:gpt-4o", "label": ""},
+            "prompt": {"raw": "Tell.", "label": "Tell."},
+            "vars": {"topic": "whales"},
+            "response": {"output": f"answer {number}", "tokenUsage": {"prompt": 9}},
+            "gradingResult": {
+                "pass": True,
+                "score": 0.5,
+                "componentResults": [
+                    {
+                        "pass": True,
+                        "score": GRADES[number] or 0,
+                        "reason": "well",
+                        "assertion": {"type": "llm-rubric", "value": "is right"},
+                        "metadata": {"graderError": True} if GRADES[number] is None else {},
+                    },
+                    {"pass": True, "score": 1, "assertion": {"type": "contains", "value": "a"}},
+                    {"pass": True, "score": PEOPLE[number], "assertion": {"type": "human"}},
+                ],
+            },
+        }
+        for number in range(3)
+    ]
+    file = path / "results.json"
+    file.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}))
     return file

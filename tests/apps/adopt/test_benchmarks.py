@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import random  # noqa: TID251 - the authors draw from it
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -40,10 +41,12 @@ GENAI = [
     ("bothbad_vote", "I would say [[1>B]]", "[[1>B]]", False),
 ]
 CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {
+    "mllm-as-a-judge": (copies.mllm_judge, "gpt-4o", False),
     "editreward-bench": (lambda folder: copies.editreward(folder, images=True), "pvc", False),
     "editscore-bench": (lambda folder: copies.editscore(folder, rows=True), "pvc", False),
     "imagenhub": (copies.imagenhub, "gpt4o", True),
     "imagereward": (copies.imagereward, "mine", False),
+    "mmrb2": (copies.mmrb2, "sample", False),
     "genai-bench": (copies.genai_hub, "", False),
 }
 
@@ -117,7 +120,7 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     shutil.rmtree(copy / "results_gpt4o" / "ImagenHub_Text-Guided_IG" / "SDXL")
     run = imported(tmp_path, "imagenhub", copy, "gpt4o").runs[0][0]
     (judge,) = analyse([run]).metrics["judges"]
-    part = "5 of 10 questions, 1 of 2 sources"
+    part = "5 of 10 questions"
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
     assert card_json(card([run]))["judges"][0]["as_published_of"] == judge["as_published_of"]
 
@@ -283,6 +286,46 @@ def test_without_its_images_vl_rewardbench_is_labels_only(tmp_path: Path) -> Non
     ).labels_only
 
 
+def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
+    def side(name: str) -> dict[str, Any]:
+        return {"model_name": name, "response_content": [["image", f"{name}.jpg"]]}
+
+    pairs = [
+        {"id": f"p{k}", "response_a": side("x"), "response_b": side("y"), "chosen": "AAB"[k]}
+        for k in range(3)
+    ]
+    write(tmp_path / "copy" / "benchmark" / "t2i_response_only.json", {"pairs": pairs})
+    said = {"p0": ("A", "B"), "p1": ("B", None), "p2": ("A", "A"), "of another release": ("A", "B")}
+    judged = {
+        key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []}
+        for key, (a, b) in said.items()
+    }
+    write(tmp_path / "copy" / "outputs" / "sample_task1_image.json", judged)
+    done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
+    assert scores(done.runs[0][0]) == [
+        {"mmrb2": 60.0, "mmrb2/t2i": 60.0}
+    ]  # 3 of the 5 that were read
+    assert opened(tmp_path).benchmark["use"] == "evaluation only"
+
+
+def test_mmrb2_counts_a_judgement_of_neither_letter_as_wrong(tmp_path: Path) -> None:
+    side = {"model_name": "m", "response_content": [["text", "four"]]}
+    pairs = [
+        {"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"} for k in range(2)
+    ]
+    write(tmp_path / "copy" / "reasoning_response_only.json", {"pairs": pairs})
+    said = {
+        "p0": {"forward": [{"judgement": "tie"}]},
+        "p1": {"forward": [{"judgement": "A"}], "reverse": []},
+    }
+    write(tmp_path / "copy" / "sample_task4_reasoning.json", said)
+    done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
+    assert (
+        scores(done.runs[0][0]) == [{"mmrb2": 50.0, "mmrb2/reasoning": 50.0}]
+        and done.runs[0][1] == 2
+    )
+
+
 def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
     imported(tmp_path, "genai-bench", genai(tmp_path / "copy"))
     dataset = opened(tmp_path)
@@ -315,6 +358,53 @@ def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
         imported(tmp_path, "genai-bench", copy)
 
 
+def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path) -> None:
+    rows = [
+        {
+            "ID": f"{'PAIRS' if k % 2 else 'toxic'}{k}",
+            "Category": "safety",
+            "Image": f"{k}.png",
+            "Text": "Is it safe?",
+        }
+        | {"Output1": "yes", "Output2": "no", "Better": "Output1" if k % 3 else "Output2"}
+        for k in range(40)
+    ]
+    said = ["no verdict" if k % 2 else "so [[A]]" for k in range(40)]
+    outputs = [
+        {
+            "ID": row["ID"],
+            "Label": "A" if row["Better"] == "Output1" else "B",
+            "Meta": row,
+            "output": text,
+        }
+        for row, text in zip(rows, said, strict=True)
+    ]
+    write(tmp_path / "copy" / "outputs" / "gpt.jsonl", outputs)
+    done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "gpt")
+    coin = random.Random(123)
+    chosen = ["A" if "[[A]]" in text or coin.random() < 0.5 else "B" for text in said]
+    hits = [choice == row["Label"] for choice, row in zip(chosen, outputs, strict=True)]
+    found = scores(done.runs[0][0])[0]
+    assert found["multimodal-rewardbench"] == round(100 * sum(hits) / 40, 1)
+    assert found["multimodal-rewardbench/safety/bias"] == round(100 * sum(hits[1::2]) / 20, 1)
+    assert done.labels_only
+
+
+def test_multimodal_rewardbench_outputs_with_a_category_alone(tmp_path: Path) -> None:
+    about = {
+        "Meta": {"Category": "open_generation/correctness_task"},
+        "Image": "images/1.jpg",
+        "Label": "B",
+    }
+    rows = [
+        {**about, "ID": f"nocaps_{k}", "output": f"Final verdict: [[{letter}]]"}
+        for k, letter in enumerate("AB")
+    ]
+    write(tmp_path / "copy" / "outputs" / "example.jsonl", rows)
+    done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "example")
+    assert scores(done.runs[0][0])[0]["multimodal-rewardbench"] == 50.0 and done.labels_only
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(
     tmp_path: Path, name: str
@@ -328,6 +418,20 @@ def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(
         assert question.spans is not None and len(question.spans.options) == len(
             question.annotation_ids
         )
+
+
+def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(tmp_path: Path) -> None:
+    found = published(done := imported(tmp_path, "mllm-as-a-judge"))
+    assert found["mllm-as-a-judge/pair"] == round(2 / 3, 3)
+    assert found["mllm-as-a-judge/pair without ties"] == 0.5
+    assert found["mllm-as-a-judge/score"] == round(
+        float(stats.pearsonr([1, 4, 5], [1, 3, 5])[0]), 3
+    )
+    assert found["mllm-as-a-judge/batch"] == round(
+        2 / 3, 3
+    )  # CAB against ACB: two edits of three letters
+    assert [question.answer for question in opened(tmp_path)][:3] == [0.0, 5.0, 10.0]
+    assert len(done.left_out) == 1 and "record 4: has no label that can be used" in done.left_out[0]
 
 
 def test_editreward_leaves_out_what_was_not_read(tmp_path: Path) -> None:
@@ -411,6 +515,13 @@ def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(tmp_path: Pa
         adopt_benchmark("imagenhub", copy, tmp_path / "out")
 
 
+def test_mmrb2_with_its_images_can_be_judged_and_a_steady_judge_scores_the_share_of_its_answer(
+    tmp_path: Path,
+) -> None:
+    assert published(imported(tmp_path, "mmrb2")) == {"mmrb2": 75.0, "mmrb2/edit": 75.0}
+    assert all(len(question.images) == 3 for question in opened(tmp_path))
+
+
 def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> None:
     copy = copies.genai_hub(tmp_path / "copy")
     rows = [
@@ -430,6 +541,53 @@ def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) 
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"empty: must hold .*; no usable question was found"):
         adopt_benchmark(name, tmp_path / "empty", tmp_path / "out")
+
+
+def judgements(folder: Path, name: str, said: dict[str, tuple[Any, Any]]) -> None:
+    rows = {
+        key: {
+            way: [{"judgement": one, "evaluator": "e", "metadata": {}}]
+            for way, one in zip(("forward", "reverse"), both, strict=True)
+        }
+        for key, both in said.items()
+    }
+    write(folder / "evaluate/generate_judgements/outputs" / name, rows)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("sample_task1_image.json", "sample_task2_edit.json"),
+        ("task1_sample.json", "task2_sample.json"),
+    ],
+)
+def test_mmrb2_counts_each_task_and_all_as_its_script_does(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    """The same id in two tasks, and twice in one; a pair that is not judged; a judgement that was
+    not read.
+    """
+    copy = tmp_path / "copy"
+    side = {"model": "m", "response_content": [["image", "images/1.jpg"]]}
+    pair = {"response_a": side, "response_b": side, "prompt_source": "wise", "prompt_metadata": {}}
+    t2i = [
+        {"pair_id": name, "human_preference": label, **pair}
+        for name, label in zip("abcc", "ABAB", strict=True)
+    ]
+    edit = [{"id": name, "chosen": label, **pair} for name, label in zip("axy", "BAA", strict=True)]
+    write(copy / "benchmark" / "t2i_response_only.json", {"pairs": t2i})
+    write(copy / "benchmark" / "edit_response_only.jsonl", edit)
+    judgements(
+        copy,
+        names[0],
+        {"a": ("A", "B"), "b": ("B", None), "c": ("A", "A"), "of another release": ("A", "A")},
+    )
+    judgements(copy, names[1], {"a": ("B", "B"), "x": ("tie", "B")})
+    done = adopt_benchmark("mmrb2", copy, tmp_path / "out", replies=["sample"])
+    found = dict(analyse([done.runs[0][0]]).results.judges[0].as_published)
+    # t2i: a 2 of 2, b 1 of 1, c 1 of 2 twice; edit: a 1 of 2, x 1 of 2.
+    assert found == {"mmrb2": 63.64, "mmrb2/t2i": 71.43, "mmrb2/edit": 50.0}
+    assert done.questions == 7 and done.labels_only
 
 
 def test_a_judge_without_replies_costs_one_line(tmp_path: Path) -> None:

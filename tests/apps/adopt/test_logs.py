@@ -35,10 +35,11 @@ def answers(done: Adopted) -> list[Any]:
     ("write", "judge"),
     [
         (tools.inspect, "mockllm_model"),
+        (tools.lmms_eval, "judge-7b"),
         (tools.vlmevalkit, "Judge-7B"),
         (lambda path: tools.vlmevalkit(path, "tsv"), "Judge-7B"),
     ],
-    ids=["inspect", "vlmevalkit-xlsx", "vlmevalkit-tsv"],
+    ids=["inspect", "lmms-eval", "vlmevalkit-xlsx", "vlmevalkit-tsv"],
 )
 def test_pairs_that_the_evaluated_model_judged(write: Write, judge: str, tmp_path: Path) -> None:
     done = vj.adopt(write(tmp_path), tmp_path / "out")
@@ -173,6 +174,25 @@ def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(tmp_path: Pat
         vj.adopt(path, tmp_path / "out")
     done = vj.adopt(path, tmp_path / "out", answers={"C": "tie"})
     assert [one["value"] for one in verdicts(done)] == ["A", "tie"] == answers(done)
+
+
+def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
+    file = tools.lmms_eval(tmp_path)
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    repeated = [
+        line | {"resps": [["[[A]]", "[[B]]"]], "filtered_resps": ["[[A]]"]} for line in lines
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in repeated), "utf-8")
+    done = vj.adopt(file, tmp_path / "out")
+    assert [(v.get("repeat", 0), v["value"]) for v in verdicts(done)][:2] == [(0, "A"), (1, "B")]
+    log = json.loads(tools.promptfoo(tmp_path).read_text("utf-8"))
+    results = log["results"]["results"]
+    for number, result in enumerate(results):
+        result |= {"vars": {"topic": str(number)}}
+    log["results"]["results"] = [*results, *(r | {"testIdx": r["testIdx"] + 3} for r in results)]
+    (tmp_path / "twice.json").write_text(json.dumps(log), "utf-8")
+    done = vj.adopt(tmp_path / "twice.json", tmp_path / "twice")
+    assert (done.questions, done.verdicts) == (3, 6)
 
 
 def test_vlmevalkit_s_file_names_are_split_at_the_data_set(tmp_path: Path) -> None:

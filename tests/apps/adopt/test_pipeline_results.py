@@ -65,7 +65,6 @@ def test_what_failed_is_a_failure_and_ties_are_ties(tmp_path: Path) -> None:
         RowResult("a", {"consistency": compared("Tie")}),
         RowResult("b", {"consistency": compared("Failed", "cannot say")}),
         RowResult("c", {}, errors={"consistency": "HTTP 500"}),
-        RowResult("d", {}, does_not_apply={"consistency": "one edit"}),
     ]
     done = vj.adopt(written(tmp_path, lines), tmp_path / "study")
     assert [v["value"] for v in verdicts(done.runs[0])] == ["tie", "Failed", "Failed"]

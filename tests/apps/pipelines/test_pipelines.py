@@ -328,15 +328,12 @@ def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, resu
 # ---------------------------------------------------------------- rows with one edit
 
 
-def test_a_metric_of_two_edits_does_not_apply_to_one_and_is_not_asked_again(tmp_path: Path) -> None:
+def test_a_metric_of_two_edits_is_an_error_for_one_and_asks_nothing(tmp_path: Path) -> None:
     make_rows(tmp_path, 2, edited_images=["a.png"])
     report = go(tmp_path, [ApiError(400, "not to be asked")])
-    assert (report.statuses, report.errors) == ({"ok": 2}, {})
-    assert (report.metrics["pair"].does_not_apply, report.metrics["vie"].scores) == (2, 2)
+    assert report.errors["r0"].startswith("pair: edited_images: must have at least 2 items, got 1")
+    assert (report.metrics["pair"].errors, report.metrics["vie"].scores) == (2, 2)
     assert report.metrics["vie"].mean_score == 10.0
-    first = lines(tmp_path / "out.jsonl")[0]
-    assert first["does_not_apply"] == {"pair": "needs 2 edited images, got 1"}
-    assert go(tmp_path, [GOOD], resume=True).progress.done == 0
 
 
 def test_more_edits_than_a_judge_compares_are_an_error_in_plain_words(tmp_path: Path) -> None:
@@ -632,14 +629,6 @@ def test_a_table_in_place_of_rows_is_told_once(tmp_path: Path, server: Any) -> N
     write(tmp_path / "rows.jsonl", "key,instruction\n1,do it\n2,do it\n")
     with pytest.raises(DataError, match="must hold one JSON object per line, such as"):
         read_rows(tmp_path / "rows.jsonl")
-
-
-def test_why_a_metric_does_not_apply_is_said(tmp_path: Path, server: Any) -> None:
-    make_rows(tmp_path, 2, edited_images=["a.png"])
-    server(GOOD)
-    result = command(tmp_path)
-    assert result.exit_code == 1
-    assert "pair-judge does not apply to 2 rows: needs 2 edited images, got 1" in result.stderr
 
 
 def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:

@@ -61,7 +61,7 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
 .plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
 .plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
-.plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}
+.plot .band{fill-opacity:.16;stroke:none}
 """ + "".join(
     f".plot .f{name}{{fill:var(--{name})}}.plot .l{name}{{stroke:var(--{name})}}\n"
     for name in (*(f"s{k}" for k in range(SERIES)), *STATES)
@@ -132,11 +132,6 @@ class Canvas:
         self._add(
             f'<{name} class="{kind}" points="{path}"/>', max((y for _, y in points), default=0)
         )
-
-    def rectangle(self, x: float, y: float, w: float, h: float, kind: str) -> None:
-        """Draw a filled rectangle."""
-        place = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
-        self._add(f'<rect class="{kind}" {place}/>', y + h)
 
     def text(
         self,

@@ -52,12 +52,10 @@ def forest(
     width: float,
     *,
     colours: Sequence[int] | None = None,
-    bars: bool = False,
 ) -> Canvas:
     """Draw the rows from top to bottom.
 
-    ``colours`` gives the colour number of each series if it differs from its position; ``bars``
-    draws a bar from the mark to each estimate.
+    ``colours`` gives the colour number of each series if it differs from its position.
     """
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
@@ -86,7 +84,7 @@ def forest(
             if estimate is not None and estimate.value is not None:
                 place = middle + DODGE * (s - (len(series) - 1) / 2)
                 named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
-                _estimate(canvas, estimate, box, place, numbers[s], scale, named, bars=bars)
+                _estimate(canvas, estimate, box, place, numbers[s], scale, named)
     return canvas
 
 
@@ -98,8 +96,6 @@ def _estimate(
     series: int,
     scale: Scale,
     named: str,
-    *,
-    bars: bool,
 ) -> None:
     """Draw the interval and the marker with its tooltip.
 
@@ -107,9 +103,6 @@ def _estimate(
     images.
     """
     value, name = estimate.value or 0.0, colour(series)
-    if bars and scale.mark is not None:
-        ends = sorted((box.x(scale.mark), box.x(value)))
-        canvas.rectangle(ends[0], y - 4, ends[1] - ends[0], 8, f"bar f{name}")
     low, high = estimate.interval or (None, None)
     if low is not None or high is not None:
         low, high = -math.inf if low is None else low, math.inf if high is None else high

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 from PIL import Image
 
-from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
 from visualjudge.analysis.scores import rank_taus
@@ -82,31 +81,20 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _flipped(table: pl.DataFrame) -> pl.DataFrame:
-    """Return questions that were right in one order only, in the order in which they are wrong."""
-    pairs = table.filter(pl.col("kind") == "pairwise")
-    orders = both_orders(pairs).filter(pl.col("usable") & ~pl.col("consistent"))
-    wrong = pairs.filter(~pl.col("right"))
-    found = wrong.join(orders.select("question", "repeat"), on=["question", "repeat"], how="semi")
-    why = pl.lit("wrong in this order, another answer in the other")
-    return found.with_columns(distance="margin", why=why)
-
-
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
-    """Return replies that could not be read; declining to answer is not an error."""
     failed = table.filter(~pl.col("usable") & ~withheld())
     return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
 
 
 def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> list[Row]:
     """Return up to ``count`` rows of a run's answers, each about another image where possible:
-    half of them wrong by the widest margins, a quarter flipped by the order, a quarter unread.
+    most of them wrong by the widest margins, a quarter unread.
     Without a known ``truth``, none is wrong.
     """
-    lists = [_wrong(table if truth else table.clear()), _flipped(table), _unread(table)]
+    lists = [_wrong(table if truth else table.clear()), _unread(table)]
     picked: list[Row] = []
     seen: set[int] = set()
-    for found, most in zip(lists, (count // 2, count // 4, count), strict=True):
+    for found, most in zip(lists, (count - count // 4, count), strict=True):
         ordered = found.sort("distance", "id", descending=[True, False])
         once = ordered.unique("cluster", keep="first", maintain_order=True)
         new = once.filter(~pl.col("cluster").is_in(list(seen)))
@@ -119,7 +107,7 @@ def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> li
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Return a few verdicts of one run: wrong by a wide margin, flipped by the order, or unread."""
+    """Return a few verdicts of one run: wrong by a wide margin, or unread."""
     table = study.joined[run]
     if not study.has_scores:  # the margins are not known then
         table = table.with_columns(margin=pl.lit(0.0))
@@ -184,7 +172,6 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
 
 
 def _value(text: str | None, value: float | None, *, turned: bool) -> str:
-    """Return an answer with the letters that the judge saw."""
     if text is not None:
         return {"A": "B", "B": "A"}.get(text, text) if turned else text
     return "–" if value is None else f"{value:.1f}"

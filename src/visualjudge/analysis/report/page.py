@@ -7,7 +7,6 @@ import hashlib
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from typing import Any
@@ -33,19 +32,6 @@ MOST_LINKS = 8
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 MOST_NAMES = 16
 """Number of judges named in a line of the answer."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """The answer for a judge, or for several with the same answer."""
-
-    names: str
-    simulated: bool
-    state: str
-    icon: str
-    word: str
-    rest: str
-    """The sentence after its first words."""
 
 
 def environment() -> Environment:
@@ -80,21 +66,21 @@ def _policy(script: str) -> str:
     )
 
 
-def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[Line]:
-    """Return the answer of each judge, equal ones together, the best first."""
+def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
     for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.state)):
         rest = card.models.sentence.removeprefix(short_answer(card)).lstrip(":, ")
         groups.setdefault((card.state, short_answer(card), rest), []).append(card.judge)
     return [
-        Line(
-            words.listed(names, MOST_NAMES),
-            set(names) <= set(simulated),
-            state,
-            ICONS[state],
-            word,
-            rest,
-        )
+        {
+            "names": words.listed(names, MOST_NAMES),
+            "simulated": set(names) <= set(simulated),
+            "state": state,
+            "icon": ICONS[state],
+            "word": word,
+            "rest": rest,
+        }
         for (state, word, rest), names in groups.items()
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from visualjudge.analysis.analysing import GAP, Analysis
+from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, number, plain_name, rough_points
 from visualjudge.analysis.identity import moved_between
@@ -57,22 +57,15 @@ def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
 
 
 def in_common(analysis: Analysis, first: int, second: int) -> str:
-    """Say whether the two runs have the same pairwise questions; if not, how many of each are
-    compared.
-    """
+    """Say how many pairwise questions of the two runs are compared."""
+    tables = [analysis.study.kind(k, "pairwise", ("question",)) for k in (first, second)]
+    one, other = (set(table["question"]) for table in tables)
     a, b = titles(analysis, first, second)
-    asked = [analysis.study.kind(k, "pairwise", ("question",)) for k in (first, second)]
-    one, other = (set(table["question"]) for table in asked)
-    both = len(one & other)
+    both = many(len(one & other), "pairwise question")
     if one == other:
-        return f"Both were asked the same {many(both, 'pairwise question')}."
-    if not both:
-        return f"{a} and {b} have no pairwise question in common: their figures cannot be compared."
-    return (
-        f"The judges were not asked the same questions: only the {many(both, 'pairwise question')} "
-        f"asked of both are compared, out of {number(len(one))} of {a} and {number(len(other))} of "
-        f"{b}."
-    )
+        return f"Both were asked the same {both}."
+    asked = f"{number(len(one))} of {a} and {number(len(other))} of {b}"
+    return f"The judges were not asked the same questions: {both} in common, out of {asked}."
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut:
@@ -80,7 +73,7 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     by task.
     """
     a, b = titles(analysis, first, second)
-    found = compare(analysis.study, second, first, GAP)
+    found = compare(analysis.study, second, first)
     cells = {ALL: found.gap}
     if len(found.by_task) > 1:
         cells |= {plain_name(row.task): row.gap for row in found.by_task}

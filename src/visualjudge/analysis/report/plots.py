@@ -83,7 +83,6 @@ def estimates_plot(
     label: str = "",
     chance: float | None = None,
     reading: str = INTERVALS,
-    bars: bool = False,
 ) -> Figure | None:
     """Draw a row for each label and a series for each judge, with ``found[judge][label]``; None if
     no value is known. The axis is one of points named ``label``, or of shares without a label.
@@ -111,7 +110,7 @@ def estimates_plot(
         caption,
         ("judge", "row", *ESTIMATE),
         tuple(data),
-        lambda width: forest(rows, list(found), scale, width, colours=colours, bars=bars),
+        lambda width: forest(rows, list(found), scale, width, colours=colours),
         reading,
     )
 
@@ -130,7 +129,6 @@ class EstimatesPlot:
     missing: str
     label: str = ""
     reading: str = INTERVALS
-    bars: bool = False
     least: int = 1
 
     def __call__(self, analysis: Analysis) -> Figure | LeftOut:
@@ -148,7 +146,6 @@ class EstimatesPlot:
                 label=self.label,
                 chance=None if self.label else judges[0].pairwise.chance,
                 reading=self.reading,
-                bars=self.bars,
             )
         return drawn or LeftOut(self.name, self.missing)
 
@@ -211,7 +208,6 @@ SHOWN = (
         _leanings,
         "the questions asked cannot show a bias, or the order of the options is not known",
         "Preference in points",
-        bars=True,
     ),
     EstimatesPlot(
         "probes",
@@ -263,8 +259,7 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     for k, judge in enumerate(shown(analysis)):
         row = next((r for r in judge.sensitivity if (r.scope, r.against) == ("all", against)), None)
         if row is not None and len(row.points) > 1:
-            points = tuple((point.x, point.share, point.n) for point in row.points)
-            found.append(Line(judge.name, k, points, row))
+            found.append(Line(judge.name, k, row.points, row))
     if not found:
         return LeftOut(against, f"no pairs with several differences in {against}")
     label = f"Difference in {against}"
@@ -390,7 +385,6 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | None:
 
 
 def _less(choice: EncodingChoice, best: str) -> Cells:
-    """Return the accuracy of each encoding minus that of ``best``."""
     turned = (duel.turned if duel.first == best else duel for duel in choice.duels)
     return {
         encoding_title(choice.task, duel.first): duel.gap for duel in turned if duel.second == best

@@ -14,9 +14,7 @@ from visualjudge.analysis.figure_text import (
     DASH,
     NONE,
     NOT_ASKED,
-    SETS,
     many,
-    names_of,
     number,
     percent,
     with_ends,
@@ -27,6 +25,8 @@ from visualjudge.analysis.report.examples import Example
 from visualjudge.analysis.value_and_interval import UNANSWERED
 from visualjudge.core.text_tables import Styled, Table
 
+MOST_OPEN = 16
+"""Number of rows of a section's tables that are not folded."""
 MOST_PRINTED = 60
 """Number of rows of a section's tables that are printed on paper; longer tables are in the CSV."""
 
@@ -72,6 +72,12 @@ class Section:
     def printed(self) -> bool:
         """Return whether its tables are short enough for paper."""
         return sum(len(table.rows) for table in self.asked) <= MOST_PRINTED
+
+    @property
+    def brief(self) -> bool:
+        """Return whether its tables are all that it shows and need not be folded."""
+        beside = self.figures or self.examples or self.detail
+        return not beside and sum(len(table.rows) for table in self.asked) <= MOST_OPEN
 
     @property
     def filled(self) -> bool:
@@ -170,11 +176,10 @@ def by_judge(
     """Return a table with a column for each judge, or a row for each judge if they do not fit side
     by side and outnumber the rows.
     """
-    notes = (SETS,) if len({judge.asked_like for judge in judges}) > 1 else ()
-    table = (tuple(titles) + tuple(names_of(judges)), *rows)
+    table = (tuple(titles) + tuple(judge.name for judge in judges), *rows)
     if rows and len(judges) > max(MOST_COLUMNS, len(rows)):
         table = tuple(zip(*table, strict=True))
-    return Table(table[0], table[1:], notes, numeric=(False, *[numeric] * (len(table[0]) - 1)))
+    return Table(table[0], table[1:], numeric=(False, *[numeric] * (len(table[0]) - 1)))
 
 
 MOST_COLUMNS = 6

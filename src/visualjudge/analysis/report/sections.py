@@ -12,10 +12,11 @@ from visualjudge.analysis.columns import (
     LEAK,
     SOURCE,
 )
-from visualjudge.analysis.comparisons import not_compared
+from visualjudge.analysis.comparisons import GAP, not_compared
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
-from visualjudge.analysis.figure_text import NONE, listed, many, number, percent, plain_name
+from visualjudge.analysis.estimate import LEVEL
+from visualjudge.analysis.figure_text import NONE, listed, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
 from visualjudge.analysis.leaks import as_right
@@ -33,7 +34,6 @@ from visualjudge.analysis.report.section import (
 from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
-LEVEL = 0.05
 Drawn = Mapping[str, Figure | LeftOut]
 
 
@@ -55,8 +55,8 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
         Section(
             "questions",
             "Examples of errors",
-            "Answers that were wrong by a wide margin or right in only one order, and replies that "
-            "could not be read. The letters are those that the judge saw.",
+            "Answers that were wrong by a wide margin, and replies that could not be read. The "
+            "letters are those that the judge saw.",
             examples=[
                 (analysis.results.judges[i].name, examples(analysis.study, i))
                 for i in shown[:MOST_WITH_EXAMPLES]
@@ -65,13 +65,11 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
         Section(
             "headline",
             "Headline figures",
-            words.APART if len({judge.asked_like for judge in every}) > 1 else "",
+            words.APART if words.asked_apart(every) else "",
             [headline_grid(every)],
             detail=True,
         ),
-        Section(
-            "checks", "Checks", "", [checks_table(card.judges, words.names_of(every))], detail=True
-        ),
+        Section("checks", "Checks", "", [checks_table(card.judges)], detail=True),
         *_details(judges),
     ]
     return [section for section in found if section.filled]
@@ -101,7 +99,6 @@ MOST_WITH_EXAMPLES = 2
 
 
 def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
-    """Say for each task whether models may be ranked."""
     names = {judge.name for judge in judges}
     by_task = tasks_table([own for own in card.judges if own.judge in names])
     tables = [] if by_task is None else [replace(by_task, title="")]
@@ -111,11 +108,10 @@ def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
 def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
     names = {judge.name for judge in judges}
     rows = [row for row in analysis.results.comparisons if {row.a, row.b} <= names]
-    gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
     notes = (
         "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with p "
         "below 5 % are bold. Intervals are not adjusted. Images needed: the number of images like "
-        f"these that detects a difference of {gap} points (level 5 %, power 80 %).",
+        f"these that detects a difference of {100 * GAP:g} points (level 5 %, power 80 %).",
         *filter(None, [not_compared(len(analysis.results.judges))]),
     )
     table = grid(
@@ -135,7 +131,6 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
 
 
 def _encodings(analysis: Analysis, judges: Sequence[JudgeResult]) -> Section:
-    """Compare the encodings of each task that has several."""
     found = encodings(analysis)
     if not found:
         return Section("encodings", "Which encoding should I use?")
@@ -195,7 +190,6 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Drawn) -> Section:
 
 
 def _behaviour(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -> list[Section]:
-    """Return the sections on biases, scores, rules and the photograph."""
     leaks = [
         as_right(row)
         for row in analysis.results.leaks
@@ -272,7 +266,6 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Drawn) -> Section:
 
 
 def _details(judges: Sequence[JudgeResult]) -> Iterator[Section]:
-    """Yield the sections of tables."""
     yield Section(
         "tasks",
         "Tables by task",
@@ -334,7 +327,6 @@ def group_name(group: str) -> str:
 
 
 def _graded(judges: Sequence[JudgeResult]) -> Table:
-    """Return the results of rankings and scores by task."""
     cells = {
         (f"{plain_name(cell.name)} · {name}", judge.name): value
         for judge in judges
@@ -347,14 +339,12 @@ def _graded(judges: Sequence[JudgeResult]) -> Table:
 def _unread(judges: Sequence[JudgeResult]) -> Table:
     cells = {}
     for judge in judges:
-        unread, pairs = judge.unread, judge.pairwise.accuracy
+        unread = judge.unread
         counts = {"Without an answer": unread.failed, "Read by a second reader": unread.extracted}
-        counts |= {f"Read from {tier}": n for tier, n in unread.read_by.items()}
         counts |= {f"Cause: {cause}": n for cause, n in unread.causes.items()}
         for name, count in counts.items():
             cells[name, judge.name] = f"{number(count)} ({percent(count / max(1, unread.n))})"
-        cells["Accuracy on pairs", judge.name] = words.with_ends(pairs.share)
-        cells["Accuracy on pairs of the replies read", judge.name] = words.with_ends(pairs.parsed)
-        if unread.of_probes:
-            cells["Failed in probes", judge.name] = many(unread.of_probes, "reply")
+        cells["Accuracy on pairs of the replies read", judge.name] = words.with_ends(
+            judge.pairwise.accuracy.parsed
+        )
     return by_rows(["All question types"], judges, cells, "0")

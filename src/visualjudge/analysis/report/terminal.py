@@ -16,15 +16,13 @@ MOST_PAIRS = 15
 
 def text(results: Results, answers: Sequence[str]) -> str:
     """Return the answers, one row for each judge, its biases, and the comparisons."""
-    apart = [folded(words.APART)] if len(results.groups) > 1 else []
-    tables = [_headline(group).text() for group in results.groups]
+    apart = [folded(words.APART)] if words.asked_apart(results.judges) else []
     notes = map(folded, _notes(results.judges))
     opening = [*map(folded, answers), TITLE, *apart]
-    return "\n".join([*opening, *tables, *notes, *_differences(results)])
+    return "\n".join([*opening, _headline(results.judges).text(), *notes, *_differences(results)])
 
 
 def _differences(results: Results) -> list[str]:
-    """Return a row for every two judges."""
     known = [row for row in results.comparisons if row.gap.value is not None]
     rows = tuple(tuple(COMPARISON.cells(row)) for row in known[:MOST_PAIRS])
     note = "p is adjusted by Holm’s method over all comparisons; a missing answer counts as wrong."
@@ -32,7 +30,6 @@ def _differences(results: Results) -> list[str]:
 
 
 def _headline(judges: Sequence[JudgeResult]) -> Table:
-    """Return a row for each judge, without empty columns."""
     names = [judge.name + (" (simulated)" if judge.simulated else "") for judge in judges]
     columns = zip(JUDGE.titles, *(JUDGE.cells(judge) for judge in judges), strict=True)
     kept = [("Judge", *names), *(column for column in columns if set(column[1:]) != {NONE})]

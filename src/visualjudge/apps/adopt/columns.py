@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching
 
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import UsageError, one_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "question_id", "prompt_id", "sample_id", "id"),
@@ -69,11 +69,10 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
     """
     for role, column in stated.items():
         if role not in NAMES:
-            raise UsageError(f"--column must name one of {', '.join(NAMES)}; got {role!r}")
+            raise UsageError(f"--column must name {one_of(role, NAMES)}; got {role!r}")
         if column not in header:
             raise UsageError(
-                f"--column {role}={column}: the table has the columns {', '.join(header)}"
-                f"{no_header(header)}"
+                f"--column {role}={column}: must be {one_of(column, header)}{no_header(header)}"
             )
     taken = {column for role, column in stated.items() if role != "order"}
     free = {

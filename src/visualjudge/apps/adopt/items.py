@@ -20,17 +20,21 @@ UNIT: Scale = (0.0, 1.0)
 class Option:
     """One response: its text, its images, and the model that made it, as far as they are known.
 
-    ``id`` names it if several questions show it.
+    ``id`` names it if several questions show it. ``marked`` is its text with a mark for each
+    image; None if the images precede the text.
     """
 
     text: str = ""
     images: tuple[ImageSource, ...] = ()
     source: str | None = None
     id: str | None = None
+    marked: str | None = None
 
     @property
     def content(self) -> str:
-        """The content shown in a prompt: the images before the text."""
+        """The content shown in a prompt."""
+        if self.marked is not None:
+            return self.marked
         parts = (*(IMAGE_MARK for _ in self.images), safe(self.text))
         return "\n".join(part for part in parts if part)
 
@@ -53,7 +57,7 @@ class Item:
     cluster
         What questions have in common (an image, a prompt); intervals are clustered by it.
     answer
-        "A", "B", "tie" or "both_bad"; for a score 0 to 10.
+        "A", "B", "tie" or "both_bad"; for a ranking its letters, best first; for a score 0 to 10.
     scores
         The options' scores from 0 to 10; None: they follow from the answer.
     ties

@@ -203,12 +203,16 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     )
 
 
+# Return true scores that fit the answer; in the middle if it is unknown.
 def _scores(item: Item) -> tuple[float, ...]:
-    """Return true scores that fit the answer; in the middle if it is unknown."""
+    count = len(item.options)
     if not isinstance(item.answer, str):
         return (item.answer,)
     if item.answer == UNKNOWN:
-        return (5.0,) * len(item.options)
+        return (5.0,) * count
+    if item.kind == "ranking":
+        places = (item.answer.index(letter) for letter in LETTERS[:count])
+        return tuple(10.0 * (count - 1 - place) / (count - 1) for place in places)
     return SCORES[item.answer]
 
 
@@ -247,8 +251,9 @@ def _part(part: str, item: Item, asset: PromptTemplate) -> str:
 
 
 def _final(asset: PromptTemplate, item: Item) -> str:
-    if item.kind == "scoring":
-        return asset.part("final_scoring")
+    if item.kind != "pairwise":
+        count = len(item.options)
+        return asset.part(f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]})
     ties = "_both_bad" if "both_bad" in item.ties else "_ties" if item.ties else ""
     return asset.part(f"final{ties}")
 

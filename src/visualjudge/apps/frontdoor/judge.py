@@ -231,7 +231,7 @@ async def judge_async(
         Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of
         another model.
     on_event
-        Called with the state of the run after each verdict, and occasionally in between.
+        Called with the state of the run a few times per second.
 
     Examples
     --------

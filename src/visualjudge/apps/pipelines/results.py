@@ -19,8 +19,7 @@ _BEGINNING = b'{"key":'
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """Results of one row by metric: a result dict, an error message, or why the metric does not
-    apply.
+    """Results of one row by metric: a result dict, or an error message.
 
     ``input`` is the checksum of the row (:func:`~visualjudge.apps.pipelines.rows.checksum`); None
     in lines of earlier versions. ``usage`` counts the tokens of all replies that were paid for,
@@ -30,7 +29,6 @@ class RowResult:
     key: str | int
     results: Mapping[str, Result]
     errors: Mapping[str, str] = field(default_factory=dict)
-    does_not_apply: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -40,14 +38,10 @@ class RowResult:
 
     @property
     def status(self) -> str:
-        """Return the status of the row as a whole: ok, failed, partly failed, error, or does not
-        apply.
-        """
+        """Return the status of the row as a whole: ok, failed, partly failed, or error."""
         if self.errors:
             return "error"
         failed = [result["value"] == FAILED for result in self.results.values()]
-        if not failed:
-            return "does not apply"
         return "failed" if all(failed) else "partly failed" if any(failed) else "ok"
 
     def record(self) -> dict[str, Any]:
@@ -70,11 +64,8 @@ class MetricCounts:
     scores: int = 0
     score_sum: float = 0.0
     errors: int = 0
-    does_not_apply: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     """Failed rows by cause; earlier versions did not record it."""
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Rows to which the metric does not apply, by reason."""
     first_failed: str | None = None
     """The first reply without a value."""
 
@@ -113,14 +104,10 @@ def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
         metrics.setdefault(name, MetricCounts()).add(result, cause)
     for name in row.errors:
         metrics.setdefault(name, MetricCounts()).errors += 1
-    for name, reason in row.does_not_apply.items():
-        counts = metrics.setdefault(name, MetricCounts())
-        counts.does_not_apply += 1
-        counts.reasons[reason] += 1
 
 
+# Return the reply of a failed result; if there is one per edit, the last.
 def _reply(result: Result) -> str | None:
-    """Return the reply of a failed result; if there is one per edit, the last."""
     reply = result.get("meta", {}).get("raw_response")
     return str([*reply.values()][-1]) if isinstance(reply, Mapping) and reply else reply
 

@@ -78,7 +78,7 @@ async def _image(source: Any, private_urls: bool) -> Any:
 
 @dataclass
 class RowJudge:
-    """Judge of rows by each metric that applies; ``cached`` counts replies from the cache."""
+    """Judge of rows by each metric; ``cached`` counts replies from the cache."""
 
     pipes: Mapping[str, ClientPipe]
     private_urls: bool = False
@@ -97,20 +97,15 @@ class RowJudge:
 
     def most_calls(self, row: Row) -> int:
         """Return the maximum number of calls for the row."""
-        return sum(pipe.most_calls(len(row.edited_images)) for pipe in self._due(row).values())
-
-    def _due(self, row: Row) -> dict[str, ClientPipe]:
-        edits = len(row.edited_images)
-        return {name: pipe for name, pipe in self.pipes.items() if edits >= pipe.fewest_edits}
+        return sum(pipe.most_calls(len(row.edited_images)) for pipe in self.pipes.values())
 
     async def _found(self, row: Row, paid: Paid) -> Found:
-        due = self._due(row)
         try:
             given = await with_images(row.as_input(), self.private_urls)
         except DataError as error:
-            return dict.fromkeys(due, error)
-        found = await asyncio.gather(*(_judged(pipe, given, paid) for pipe in due.values()))
-        return dict(zip(due, found, strict=True))
+            return dict.fromkeys(self.pipes, error)
+        found = await asyncio.gather(*(_judged(pipe, given, paid) for pipe in self.pipes.values()))
+        return dict(zip(self.pipes, found, strict=True))
 
     def _line(self, row: Row, found: Found, paid: Paid, seconds: float) -> RowResult:
         judged = {name: one for name, one in found.items() if isinstance(one, Judgement)}
@@ -119,11 +114,6 @@ class RowJudge:
             row.key,
             {name: one.result for name, one in judged.items()},
             errors={name: " ".join(str(error).split()) for name, error in errors.items()},
-            does_not_apply={
-                name: f"needs {pipe.fewest_edits} edited images, got {len(row.edited_images)}"
-                for name, pipe in self.pipes.items()
-                if name not in found
-            },
             details={name: dict(one.details) for name, one in judged.items() if one.details},
             rules=tuple(sorted({pipe.rules for pipe in self.pipes.values()} - {"strict"})),
             notes=tuple(sorted({note for one in judged.values() for note in one.notes})),

@@ -194,7 +194,7 @@ def _without_pilot() -> tuple[str, ...]:
 def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) -> Target:
     folder = DataFolder(root)
     if task is not None and task not in folder.tasks:
-        raise UsageError(f"--task must be one of {', '.join(folder.tasks)}, got {task}")
+        raise UsageError(f"--task must be {one_of(task, folder.tasks)}, got {task}")
     names = [task] if task else folder.tasks
     read = {name: [entry.annotation for entry in folder.entries(name)] for name in names}
     equal = [told for name in names for told in equal_sources(folder, name)]

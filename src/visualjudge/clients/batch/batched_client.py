@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from visualjudge.clients.base import Client, Reply, Request, Wrapping, with_failed
+from visualjudge.clients.base import Client, Reply, Request, Wrapping, layers, with_failed
 from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import ClientError, Pending, TransportError, UsageError
@@ -131,6 +131,4 @@ def _again(results: Sequence[Result], error: ClientError) -> bool:
 
 def batched_in(client: object) -> Batched | None:
     """Return the batched client that ``client`` is or contains."""
-    while client is not None and not isinstance(client, Batched):
-        client = getattr(client, "inner", None)
-    return client
+    return next((layer for layer in layers(client) if isinstance(layer, Batched)), None)

@@ -59,11 +59,6 @@ class Look:
     files: tuple[str, ...] = ()
     reason: str | None = None
 
-    @property
-    def ended(self) -> bool:
-        """Whether there will be no further replies."""
-        return self.status in ENDED
-
 
 class Unsure(Exception):
     """A request received no answer, although the server may have carried it out."""
@@ -176,9 +171,7 @@ class Provider(ABC):
     def result_of(self, line: bytes) -> tuple[str, Result]:
         """Return the result of :meth:`read` for a line of results."""
         name, result = self.read(orjson.loads(line))
-        if not isinstance(name, str):
-            raise ValueError("a request's name must be a text")
-        return name, replace(result, cause=result.cause and word_of(result.cause))
+        return str(name), replace(result, cause=result.cause and word_of(result.cause))
 
     def id_in(self, body: Any, key: str = "id") -> str:
         """Return an id of the server.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.registry import Registry
 from visualjudge.dataset.exports.forms import export_form
 from visualjudge.dataset.exports.parquet import export_parquet
@@ -35,6 +35,7 @@ FORMATS: Registry[str, Format] = Registry(
         "dataset-parquet": Format(partial(export_form, packed=True), is_folder=True),
         "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
         "trl": Format(export_trl, is_folder=False, training=True),
+        "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
     },
 )
 
@@ -62,7 +63,7 @@ def export(
         If an image of the dataset is missing, or it has no questions.
     """
     if name not in FORMATS:
-        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
+        raise UsageError(f"--format must be {one_of(name, FORMATS)}, got {name!r}")
     form, path = FORMATS[name], Path(out)
     if not dataset.questions:
         raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")

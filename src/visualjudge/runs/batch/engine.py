@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.clients.batch.batched_client import Batched, Result
-from visualjudge.clients.batch.provider import PATIENCE, Look, Part, Provider, Unsure
+from visualjudge.clients.batch.provider import ENDED, PATIENCE, Look, Part, Provider, Unsure
 from visualjudge.clients.retry import retried
 from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
@@ -184,7 +184,7 @@ class BatchEngine:
         # Return whether a batch has ended; its results are downloaded then.
         try:
             look = await self.provider.look(str(part.batch))
-            if not look.ended:
+            if look.status not in ENDED:
                 return False
             replies = await self._collected(part, look)
         except ClientError as error:

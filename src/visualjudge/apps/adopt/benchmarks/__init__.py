@@ -16,12 +16,15 @@ from visualjudge.apps.adopt.benchmarks import (
     imagenhub,
     imagereward,
     judgebench,
+    mllm_judge,
+    mmrb2,
+    multimodal_rewardbench,
     vl_rewardbench,
 )
 from visualjudge.apps.adopt.benchmarks.layout import OWN, Benchmark, JudgeFile, Study, own_replies
 from visualjudge.apps.adopt.items import Item
 from visualjudge.apps.adopt.writing import Origin, verdict_of, write_study
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.records import Verdict
 
 BENCHMARKS = {
@@ -31,6 +34,9 @@ BENCHMARKS = {
     "imagenhub": imagenhub.ROW,
     "imagereward": imagereward.ROW,
     "judgebench": judgebench.ROW,
+    "mllm-as-a-judge": mllm_judge.ROW,
+    "mmrb2": mmrb2.ROW,
+    "multimodal-rewardbench": multimodal_rewardbench.ROW,
     "vl-rewardbench": vl_rewardbench.ROW,
 }
 Judges = dict[str, list[JudgeFile]]
@@ -67,7 +73,7 @@ def adopt_benchmark(
         If a file of the copy cannot be read, the copy has no question, or no reply belongs to one.
     """
     if name not in BENCHMARKS:
-        raise UsageError(f"--benchmark must be one of {', '.join(BENCHMARKS)}, got {name!r}")
+        raise UsageError(f"--benchmark must be {one_of(name, BENCHMARKS)}, got {name!r}")
     row, home = BENCHMARKS[name], Path(folder)
     try:
         study, judges = read_benchmark(row, home)
@@ -136,14 +142,14 @@ def _verdicts(
     verdicts = []
     for path, match in files:
         read = own_replies if match.re.pattern == OWN else row.replies
-        verdicts += [
-            verdict_of(origin, items[reply.key], reply)
-            for reply in read(path, match)
-            if reply.key in items
-        ]
+        for reply in read(path, match):
+            keys = study.keys.get(reply.key, (reply.key,))
+            verdicts += [
+                verdict_of(origin, items[key], reply, row.answers) for key in keys if key in items
+            ]
     return verdicts
 
 
 def _without_images(item: Item) -> Item:
-    options = tuple(replace(option, images=()) for option in item.options)
+    options = tuple(replace(option, images=(), marked=None) for option in item.options)
     return replace(item, images=(), options=options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
@@ -22,12 +22,13 @@ OWN = r"replies/(?P<judge>[^/]+)\.jsonl"
 @dataclass(frozen=True, slots=True)
 class Study:
     """What a copy holds: questions, the number of images not there, and a line for each record
-    without a usable label.
+    without a usable label. ``keys`` are the questions of a reply that names several.
     """
 
     items: Sequence[Item]
     missing: int = 0
     left_out: Sequence[str] = ()
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def labels_only(self) -> bool:
@@ -54,7 +55,7 @@ class Benchmark:
     that reads its questions, and its authors' scores for the parts (tasks) in a copy.
 
     ``paths`` are patterns of the files with replies (a group names the judge), relative to the
-    copy, and ``replies`` reads one.
+    copy, and ``replies`` reads one. ``answers`` are answers of its own, such as C for tie.
     """
 
     title: str
@@ -66,6 +67,7 @@ class Benchmark:
     scores: Scores
     paths: tuple[str, ...] = ()
     replies: Callable[[Path, re.Match[str]], Iterator[Reply]] = own_replies
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
-from visualjudge.apps.adopt.logs import inspect, pipeline, vlmevalkit
+from visualjudge.apps.adopt.logs import inspect, lmms_eval, pipeline, promptfoo, vlmevalkit
 from visualjudge.core.errors import DataError, UsageError
 
 
@@ -38,12 +38,27 @@ LOGS: Mapping[str, Log] = {
         inspect.rows,
         scale=UNIT,
     ),
+    "lmms-eval": Log(
+        "samples of lmms-eval (samples_*.jsonl)",
+        (".jsonl",),
+        frozenset(("doc_id", "target")),
+        lmms_eval.rows,
+        frozenset(("resps", "filtered_resps")),
+    ),
     "vlmevalkit": Log(
         "predictions of VLMEvalKit (.xlsx, .tsv)",
         (".xlsx", ".tsv", ".csv", ".json"),
         frozenset(("index", "prediction", "answer")),
         vlmevalkit.rows,
         frozenset(("question", "hit", "category", "split", "A")),
+    ),
+    "promptfoo": Log(
+        "results of promptfoo (--output x.json)",
+        (".json",),
+        frozenset(("results",)),
+        promptfoo.rows,
+        frozenset(("evalId", "config", "shareableUrl")),
+        UNIT,
     ),
     "pipeline": Log(
         "results of visualjudge pipeline (.jsonl)",

@@ -1,0 +1,91 @@
+"""Results of promptfoo: a row per assertion that a model graded; without any, the provider itself
+is the judge. The same variables and assertions asked again are repeats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.apps.adopt.files import at, log_row
+
+GRADED = (
+    *("llm-rubric", "search-rubric", "g-eval", "factuality", "model-graded-", "answer-relevance"),
+    *("context-", "conversation-relevance"),
+)
+"""Prefixes of the assertions that a model scores."""
+Json = dict[str, Any]
+
+
+def rows(path: Path, log: Any) -> Iterator[Json]:
+    """Yield the rows of all results."""
+    results = at(log, "results.results")
+    prompts = {at(result, "prompt.label") for result in results}
+    graded = any(_graded(result) for result in results)
+    items: dict[bytes, str] = {}
+    asked: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        provider = at(result, "provider.label", "provider.id", "provider")
+        # Of one provider, each prompt is a judge or a source of its own.
+        own = f" {at(result, 'prompt.label')}" if len(prompts) > 1 else ""
+        model = f"{provider}{own}"
+        case = orjson.dumps([result.get("vars"), at(result, "testCase.assert")])
+        item = items.setdefault(case, str(result.get("testIdx", len(items))))
+        known = {"item": item, "repeat": asked[item, model]}
+        asked[item, model] += 1
+        for row in _grades(result, known, model) if graded else [_verdict(result, model)]:
+            yield log_row(known | row, result.get("vars"), at(result, "testCase.metadata"))
+
+
+# Return the graded assertions; of a result that failed, those that were asked for.
+def _graded(result: Json) -> list[Json]:
+    asked = [
+        {"assertion": one, "error": "not graded"} for one in at(result, "testCase.assert") or []
+    ]
+    parts = at(result, "gradingResult.componentResults") or asked
+    return [part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)]
+
+
+# Return a field of the first assertion of this kind.
+def _people(result: Json, kind: str, field: str) -> Any:
+    parts = at(result, "gradingResult.componentResults") or []
+    return next((at(part, field) for part in parts if at(part, "assertion.type") == kind), None)
+
+
+def _text(result: Json) -> str:
+    output = at(result, "response.output")
+    if output is None:
+        return ""
+    return output if isinstance(output, str) else orjson.dumps(output).decode()
+
+
+def _grades(result: Json, known: Json, model: str) -> Iterator[Json]:
+    parts = _graded(result)
+    for number, part in enumerate(parts):
+        kind, by = at(part, "assertion.type"), at(part, "assertion.provider")
+        failed = part.get("error") or at(part, "metadata.graderError") or result.get("error")
+        yield {
+            "item": known["item"] if len(parts) == 1 else f"{known['item']}/{number}",
+            "judge": by if isinstance(by, str) else kind,
+            "task": at(part, "assertion.metric") or kind,
+            "model": model,
+            "verdict": "" if failed else part.get("score", ""),
+            "truth": _people(result, "human", "score"),
+            "text_a": _text(result),
+        }
+
+
+def _verdict(result: Json, model: str) -> Json:
+    return {
+        "judge": model,
+        "truth": _people(result, "equals", "assertion.value"),
+        "verdict": "",
+        "reply": _text(result),
+        "finish_reason": "error" if result.get("error") else at(result, "response.finishReason"),
+        "input_tokens": at(result, "response.tokenUsage.prompt"),
+        "output_tokens": at(result, "response.tokenUsage.completion"),
+    }
