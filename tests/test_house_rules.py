@@ -61,14 +61,13 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
-    "vision": (4531, "matched errors of label maps, depth and images"),
-    "data": (1027, "likely mistakes; with formats, the 2,700 of both together are kept"),
+    "data": (1025, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "analysis": (7249, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5853, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
     "cli": (1917, "options of import declared a second time, progress and endings of commands"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 34_620, 424_700
+MOST_STATEMENTS, MOST_TOKENS = 34_500, 423_700
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

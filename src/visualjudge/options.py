@@ -47,11 +47,14 @@ def setting(default: Any, least: float | None = None) -> Any:
 
 
 class Options:
-    """Base of the records: no number is below its bound."""
+    """Base of the records: no number is below its bound; a list, a text or None is a tuple."""
 
     def __post_init__(self) -> None:
         for one in fields(self):  # type: ignore[arg-type]
             value, least = getattr(self, one.name), one.metadata.get("least")
+            if one.default == ():
+                several = (value,) if isinstance(value, str) else tuple(value or ())
+                object.__setattr__(self, one.name, several)
             if value is not None and least is not None and not value >= least:
                 word = "--" if "help" in one.metadata else "--set "
                 told = f"{word}{(one.metadata.get('name') or one.name)}"

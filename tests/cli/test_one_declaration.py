@@ -121,6 +121,9 @@ def test_a_number_below_its_bound_is_refused_and_an_unknown_keyword_named() -> N
     assert taken(judge_pairs=3, caps=Caps(judge_groups=7)).caps == Caps(
         judge_groups=7, judge_pairs=3
     )
+    assert taken(tasks="keypoint", types=["ranking"], where=None) == BuildOptions(
+        tasks=("keypoint",), types=("ranking",)
+    )
     for wrong in ({"judge_pairs": -1}, {"max_side": 0}):
         with pytest.raises(UsageError, match="must be at least"):
             taken(**wrong)

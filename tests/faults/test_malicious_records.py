@@ -20,7 +20,19 @@ import pytest
 from faults.malicious import TASKS, cases, good_folder
 
 GIB = 2**30
-SPOILT = ("UTF-16", "JSONL named .json", "no parquet", "images file of another kind")
+SPOILT = (
+    "UTF-16",
+    "JSONL named .json",
+    "no parquet",
+    "images file of another kind",
+    "a number of a million digits",
+    "deep metadata",
+    "50,000 escaped quotes",
+    "50,000 escaped quotes outside",
+    "one malformed record",
+    "garbage between records",
+    "cut at the end",
+)
 """Cases that cost a whole file: another task must still be built."""
 WITHIN_S = 2.0
 

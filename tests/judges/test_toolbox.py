@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Spans
 from visualjudge.dataset.folder import CHANGED
+from visualjudge.judges import toolbox
 from visualjudge.judges.base import Ask
 from visualjudge.judges.toolbox import ToolBox, Tools, checked_arguments, tool_names
 from visualjudge.vision.raster.images import png_bytes, write_png
@@ -182,12 +185,29 @@ def test_optional_arguments_may_be_null(root: Path) -> None:
     )
 
 
-def test_a_fault_of_a_tool_is_told_in_words() -> None:
-    def broken(_evidence: Evidence) -> ToolOutput:
-        raise KeyError("secret")
+def raises(error: BaseException) -> Any:
+    raise error
 
-    result = run(ToolBox(Evidence(), [Tool("broken", "Break.", broken)], {}), "broken")
-    assert (result.failed, said(result)) == (True, "Error: the tool failed (KeyError)")
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (lambda: raises(KeyError("secret")), "the tool failed (KeyError)"),
+        (lambda: raises(SystemExit(0)), "the tool failed (SystemExit)"),
+        (lambda: time.sleep(5), "the tool took more than 0.2 s"),
+        (lambda: None, "the tool failed (AttributeError)"),
+        (lambda: ToolOutput(7), "the tool failed (TypeError)"),  # type: ignore[arg-type]
+        (lambda: ToolOutput("x", ("no image",)), "the tool failed (AttributeError)"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_fault_of_a_tool_is_told_in_words(
+    broken: Callable[[], Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolbox, "MOST_SECONDS", 0.2)
+    begun = time.monotonic()
+    result = run(ToolBox(Evidence(), [Tool("broken", "Break.", lambda _: broken())], {}), "broken")
+    assert (result.failed, said(result)) == (True, f"Error: {told}")
+    assert time.monotonic() - begun < 4
 
 
 def test_an_image_that_cannot_be_read_is_told_in_words(root: Path) -> None:

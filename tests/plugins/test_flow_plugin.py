@@ -59,12 +59,23 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
-    listed, helped, wrong = env.run_all(
+def test_the_plugin_is_listed_and_a_bad_file_of_it_is_one_line(
+    env: Environment, root: Path, tmp_path: Path
+) -> None:
+    for name in ("gt", "frames"):
+        (tmp_path / name).mkdir()
+        for file in sorted((root / name).iterdir())[:2]:
+            (tmp_path / name / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "gt" / "f0.flo").write_bytes(b"PIEH\x10\x00\x00\x00\x10\x00\x00\x00cut")
+    bad = ("--gt", tmp_path / "gt", "--images", tmp_path / "frames", "--source", "truth")
+    listed, helped, wrong, imported = env.run_all(
         ("show", "plugins", "--json"),
         ("import", "flow", "--help"),
         ("show", "encodings", "--task", "nope"),
+        ("import", "flow", *bad, "--out", tmp_path / "data"),
     )
+    assert imported.returncode == 1
+    assert "f0" in imported.stderr and "must be a complete .flo file" in imported.stderr
     [plugin] = json.loads(listed.stdout)
     assert (plugin["name"], plugin["distribution"], plugin["problem"]) == (
         "flow",
@@ -76,7 +87,6 @@ def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
     )
     assert "Middlebury" in helped.stdout
     assert wrong.returncode == 2 and "optical_flow" in wrong.stderr
-    env.python_run("from visualjudge.testing import check_type\ncheck_type('flow')\n")
 
 
 def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None:
@@ -122,36 +132,15 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
 def test_workers_know_what_the_plugin_registered(env: Environment) -> None:
     code = (
         "from visualjudge.core.workers import Workers\n"
+        "from visualjudge.testing import check_type\n"
         "from visualjudge.vision.tasks import task_named\n"
         "if __name__ == '__main__':\n"
+        "    check_type('flow')\n"
         "    with Workers(2) as pool:\n"
         "        rows = list(pool.map(task_named, ['optical_flow'] * 2))\n"
         "    print([row.prose for row in rows])\n"
     )
     assert env.python_run(code).stdout.strip() == str(["optical flow estimation"] * 2)
-
-
-def test_a_bad_flow_file_is_one_line(env: Environment, root: Path, tmp_path: Path) -> None:
-    for name in ("gt", "frames"):
-        (tmp_path / name).mkdir()
-        for file in sorted((root / name).iterdir())[:2]:
-            (tmp_path / name / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "gt" / "f0.flo").write_bytes(b"PIEH\x10\x00\x00\x00\x10\x00\x00\x00cut")
-    told = env.run(
-        "import",
-        "flow",
-        "--gt",
-        tmp_path / "gt",
-        "--images",
-        tmp_path / "frames",
-        "--source",
-        "truth",
-        "--out",
-        tmp_path / "data",
-        status=1,
-    ).stderr
-    assert "f0" in told
-    assert "must be a complete .flo file" in told
 
 
 def test_files_name_the_plugin_that_they_were_made_with(

@@ -241,14 +241,10 @@ def lacking(what: str, key: object) -> str:
     if (words := _STATE.stated.get(f"{what} {_shown(key)}")) is None:
         return ""
     name, distribution, version = words
-    there = next((plugin for plugin in plugins() if plugin.name == name), None)
-    if there is None:
-        state = f"not installed; if you trust its makers: pip install {distribution}=={version}"
-    elif there.problem is not None:
-        state = f"skipped: {there.problem}"
-    else:
-        state = f"installed as {there.distribution} {there.version}, without it"
-    return f", of the plug-in {name} ({distribution} {version}), which is {state}"
+    return (
+        f", of the plug-in {name} ({distribution} {version}), which `show plugins` misses or "
+        f"explains; if you trust its makers: pip install {distribution}=={version}"
+    )
 
 
 def registering() -> str:

@@ -24,6 +24,7 @@ dictionary may occur in every row, but takes memory only when read.
 LARGEST_ROW = 256 << 20
 MOST_TEXT, MOST_RATIO = 256 << 20, 64
 """Most bytes of the texts of a stranger's table: these, or so many times those of its file."""
+BYTES_AN_ITEM = 32  # of a list, as an object of Python
 _LONGEST_REASON = 200
 _REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")
 
@@ -154,11 +155,13 @@ def _check_cells(path: Path) -> None:
         raise DataError(f"{path}: must have at most {most:,} cells, got {cells:,}")
     left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
     texts = [name for name, kind in schema.items() if kind in (pl.String, pl.Categorical)]
-    for part in table_parts(path, 100_000, texts) if texts else ():
-        lengths = pl.all().cast(pl.String).str.len_bytes().cast(pl.Int64).sum()
-        left -= sum(part.select(lengths).row(0))
+    lists = [name for name, kind in schema.items() if isinstance(kind, pl.List)]
+    for part in table_parts(path, 100_000, texts + lists) if texts or lists else ():
+        lengths = pl.col(texts).cast(pl.String).str.len_bytes().cast(pl.Int64).sum()
+        items = pl.col(lists).list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM
+        left -= sum(part.select(lengths, items).row(0))
         if left < 0:
-            raise DataError(f"{path}: must have at most {most >> 20} MiB of text")
+            raise DataError(f"{path}: must have at most {most >> 20} MiB of texts and lists")
 
 
 def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:

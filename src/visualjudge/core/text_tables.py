@@ -157,8 +157,8 @@ class Table:
         title = [self.title] if self.title else []
         return "\n".join([*title, "\n\n".join(parts), *(folded(note, room) for note in self.notes)])
 
+    # Yield some columns as lines, the widest names wrapped until the columns fit.
     def _lines(self, part: Sequence[int], floors: Sequence[int], room: int) -> Iterator[str]:
-        """Yield some columns as lines, the widest names wrapped until the columns fit."""
         numeric = self._to_the_right
         rows = [[line[i] for i in part] for line in (self.columns, *self.rows)]
         widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]

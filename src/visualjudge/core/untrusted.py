@@ -223,8 +223,8 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
             ) from None
 
 
+# Set the limits; with the function, its modules are there before, and do not count.
 def _limit(_function: object, memory: int, seconds: int) -> None:
-    """Set the limits; with the function, its modules are there before, and do not count."""
     try:
         import resource
     except ImportError:  # Windows has no such limits

@@ -153,8 +153,8 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
+# Return a pool on the cluster that ``RAY_ADDRESS`` names or, without it, on one of its own.
 def _ray_pool(number: int) -> Any:
-    """Return a pool on the cluster that ``RAY_ADDRESS`` names or, without it, on one of its own."""
     try:
         import ray
         from ray.util.multiprocessing import Pool

@@ -303,9 +303,9 @@ def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position:
     try:
         return {**raw, "final_score": given_score(stated, limits)}
     except DataError as error:
-        reason = str(error).partition(": ")[2]
-        problem = Problem(file, name_of(raw, position), "final_score", reason)
-        raise InvalidRecord(problem) from None
+        raise InvalidRecord(
+            Problem(file, name_of(raw, position), "final_score", str(error).partition(": ")[2])
+        ) from None
 
 
 def inside(root: Path, stated: str) -> Path:

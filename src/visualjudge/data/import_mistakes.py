@@ -86,9 +86,8 @@ def _placed(
 ) -> tuple[FloatArray, FloatArray, list[str]]:
     corners, frames, names = [np.empty((0, 4))], [np.empty((0, 2))], []
     for one in given:
-        assert one.image is not None, "samples without an image are left out before"
         try:
-            height, width = image_size(one.image)
+            height, width = image_size(str(one.image))
         except DataError:  # reported when the image is copied
             continue
         found = places(getattr(one, side))
@@ -142,9 +141,9 @@ def likely_mistake(task: str, tried: Sequence[Sides], options: Mapping[str, Any]
     if before is None or not before.size or before.mean() >= LOW:
         return None
     best: tuple[float, str] | None = None
-    forms = type_of(task).misreadings
-    for number, (told, sides) in enumerate(_without_mistakes(task, tried)):
-        least = FORM_GAIN if number < len(forms) and before.size > 1 else FEW_GAIN
+    forms = [row.told for row in type_of(task).misreadings]
+    for told, sides in _without_mistakes(task, tried):
+        least = FORM_GAIN if told in forms and before.size > 1 else FEW_GAIN
         after = _scores(task, sides, options)
         if after is None or not after.size:
             continue
@@ -178,7 +177,8 @@ def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> Fl
 # Yield each mistake and the images with it corrected.
 def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, list[Sides]]]:
     for row in type_of(task).misreadings:
-        yield row.told, _mended(sides, row.mended)
+        with suppress(*UNTRIED):
+            yield row.told, [(row.mended(found, truth), truth) for found, truth in sides]
     found, truths = ([one[side] for one in sides] for side in (0, 1))
     if len(sides) == 2:
         yield "the two predictions are exchanged", list(zip(found[::-1], truths, strict=True))
@@ -191,13 +191,6 @@ def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, 
         "each prediction belongs to the image after",
         list(zip(found[:-1], truths[1:], strict=True)),
     )
-
-
-def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) -> list[Sides]:
-    try:
-        return [(mended(found, truth), truth) for found, truth in sides]
-    except UNTRIED:
-        return []
 
 
 def equal_sources(folder: DataFolder, task: str) -> list[str]:
@@ -221,9 +214,9 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
                 notes = by_source[name]
                 twin = first.setdefault(tuple(_content(note, folder) for note in notes), name)
                 if twin != name:
-                    images = pluralize(len({note.image_id for note in notes}), "image")
                     sentences.append(
-                        f"sources {twin!r} and {name!r} have the same predictions on all {images}; "
+                        f"sources {twin!r} and {name!r} have the same predictions on all "
+                        f"{pluralize(len({note.image_id for note in notes}), 'image')}; "
                         "import one of them again with its own predictions and --replace"
                     )
     return sentences

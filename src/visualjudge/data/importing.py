@@ -364,16 +364,16 @@ def _annotation(
 def _short(name: str) -> str:
     if len(name.encode()) <= LONGEST_NAME:
         return name
-    kept = name.encode()[: LONGEST_NAME - 11].decode(errors="ignore")
-    return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:10]
+    return f"{name.encode()[: LONGEST_NAME - 11].decode(errors='ignore')}-{digest}"
 
 
 def _payload(
     writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None
 ) -> dict[str, Any]:
     if sample.file is not None:
-        field_name = str(writer.kind.file_field)
-        return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
+        copied = writer.copied(sample.file, f"{writer.task}_{name}")
+        return {str(writer.kind.file_field): copied, **sample.extra}
     shown = sample.prediction if interest is None else sample.prediction.only(interest)
     return writer.payload(shown, f"{writer.task}_{name}")
 

@@ -130,9 +130,14 @@ def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
 def _scene(sample: Sample, task: Task, around: Surroundings, levels: int) -> ErrorScene:
     if sample.image is None:
         raise DataError("image: not found; controlled errors need it")
-    degraded = read_rgb(sample.image) if task.restored else None
     others = tuple(around.regions[sample.image_id]) if task.expression else ()
-    return ErrorScene(image_size(sample.image), around.labels, levels, degraded, others)
+    return ErrorScene(
+        image_size(sample.image),
+        around.labels,
+        levels,
+        read_rgb(sample.image) if task.restored else None,
+        others,
+    )
 
 
 def _add(

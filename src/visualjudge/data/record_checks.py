@@ -6,9 +6,11 @@ converted or repaired silently.
 
 from __future__ import annotations
 
+import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -194,7 +196,16 @@ def read_records(path: Path) -> list[Any]:
     if path.suffix == ".jsonl":
         lines = read_file(path, "json").removeprefix(BOM_UTF8).split(b"\n")
         return [_line(line, path.name) for line in lines if line.strip()]
-    content = jsons.lenient(read_file(path, "json").removeprefix(BOM_UTF8), path.name)
+    text = read_file(path, "json").removeprefix(BOM_UTF8)
+    try:
+        content = jsons.lenient(text, path.name)
+    except DataError:
+        content = None
+        with suppress(ValueError, RecursionError):  # perhaps only some records are unusable
+            content = json.loads(text)
+        if not isinstance(content, list):
+            raise
+        return [_line(json.dumps(record).encode(), path.name) for record in content]
     if not isinstance(content, list):
         hint = "; name it .jsonl if it has one record per line"
         raise DataError(

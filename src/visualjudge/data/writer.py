@@ -265,11 +265,9 @@ class FolderWriter:
             self._check_agrees(self._image_file, image_id, old, both)
             there[image_id] = {**old, **record, **old}
         # A dataset stores the original of an image_id once, for all tasks.
-        for path in sorted((self.root / "images").glob("*.json")):
-            tasks = [TASKS.get(name) for name in (self.task, path.stem)]
-            if path == self._image_file or not all(task and task.sourced for task in tasks):
-                continue
-            others = _parsed(path, dict)
+        for task in TASKS.values() if task_named(self.task).sourced else ():
+            path = self._image_file.with_name(f"{task.name}.json")
+            others = _parsed(path, dict) if task.sourced and task.name != self.task else {}
             for image_id in self._images.keys() & others.keys():
                 self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there

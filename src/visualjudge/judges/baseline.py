@@ -91,10 +91,8 @@ class Oracle:
         return chance + (right - chance) * (1 - float(np.exp(-self.slope * margin)))
 
 
+# Parse a specification such as ``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``.
 def _oracle(model: str) -> Oracle:
-    """Parse a specification such as
-    ``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``.
-    """
     first, *options = model.removeprefix("oracle:").split(",")
     try:
         numbers = {
@@ -167,17 +165,17 @@ def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
     return right if luck < oracle.chance_of_right(question) else _random(question, which, but=right)
 
 
+# Return a uniformly drawn reply other than ``but``, if possible.
 def _random(question: Question, draw: float, *, but: str | None = None) -> str:
-    """Return a uniformly drawn reply other than ``but``, if possible."""
     replies = _replies(question.question_type, len(question.annotation_ids))
     if but in replies:
         replies = [reply for reply in replies if reply != but] or replies
     return replies[int(draw * len(replies))]
 
 
+# Return the possible replies; scores are in tenths.
 @cache
 def _replies(kind: QuestionType, n: int) -> Sequence[str]:
-    """Return the possible replies; scores are in tenths."""
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
     return [

@@ -239,8 +239,8 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
 
 
+# Return a non-negative integer, or None if missing.
 def _whole(config: Mapping[str, Any], name: str) -> int | None:
-    """Return a non-negative integer, or None if missing."""
     stated = config.get(name)
     if stated is None:
         return None

@@ -7,12 +7,15 @@ They have no access to scores, sources, error types or the ground truth: predict
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult, ToolSpec, Turn
+from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult, ToolSpec, Turn
 from visualjudge.clients.tool_calls import in_words, object_of, result_text
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
@@ -27,6 +30,8 @@ from visualjudge.vision.tools import GENERAL, Evidence, Tool
 
 IMAGES_KEPT = 6
 """Number of decoded images in the cache, enough for two questions."""
+MOST_SECONDS = 30
+"""Time of a call."""
 LONGEST_TRACE = 500
 """Maximum length of arguments and of a result's text in a verdict, in characters."""
 _CONTROL = "control_"
@@ -162,16 +167,15 @@ class ToolBox:
         """Return the result of a call, or an explanation if it cannot be run."""
         try:
             tool, arguments = self._checked(call)
-            output = await asyncio.to_thread(tool.run, self._evidence, **arguments)
-            images = [
-                ImagePart(await asyncio.to_thread(png_bytes, image)) for image in output.images
-            ]
+            parts = await _apart(partial(_parts, tool, self._evidence, arguments))
         except VisualJudgeError as error:
             return in_words(call, f"Error: {' '.join(str(error).split())}")
+        except TimeoutError:
+            return in_words(call, f"Error: the tool took more than {MOST_SECONDS} s")
         # Tools may raise anything, which must fail the call, not the run.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return in_words(call, f"Error: the tool failed ({type(error).__name__})")
-        return ToolResult(call, (TextPart(output.text), *images))
+        return ToolResult(call, parts)
 
     def _checked(self, call: ToolCall) -> tuple[Tool, dict[str, Any]]:
         if call.problem:
@@ -182,6 +186,28 @@ class ToolBox:
             )
         tool = self._tools[call.name]
         return tool, checked_arguments(object_of(call.arguments) or {}, tool.schema(self._evidence))
+
+
+def _parts(tool: Tool, evidence: Evidence, arguments: Mapping[str, Any]) -> tuple[Part, ...]:
+    output = tool.run(evidence, **arguments)
+    if not isinstance(output.text, str):
+        raise TypeError(f"text must be a str, got {type(output.text).__name__}")
+    return TextPart(output.text), *(ImagePart(png_bytes(image)) for image in output.images)
+
+
+async def _apart(call: Callable[[], tuple[Part, ...]]) -> tuple[Part, ...]:
+    """Return what a call returns, in a thread that the end of the run does not wait for."""
+    done: Future[tuple[Part, ...]] = Future()
+
+    def work() -> None:
+        with suppress(InvalidStateError):  # after the time
+            try:
+                done.set_result(call())
+            except BaseException as error:
+                done.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await asyncio.wait_for(asyncio.wrap_future(done), MOST_SECONDS)
 
 
 def checked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
     missing = {name for name in PLACEHOLDER.findall(text) if values.get(name) is None}
     if missing:
         raise PromptError(f"prompt {where}: no value for placeholder {', '.join(sorted(missing))}")
-    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), text) if "{{" in text else text
 
 
 class PromptAssetStore:

@@ -16,6 +16,7 @@ import numpy as np
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.vision.base import Prediction
+from visualjudge.vision.raster.overlaps import box_ious
 
 # Maximum longer side of a returned image in pixels; most providers do not reduce this size.
 LONGEST = 768
@@ -181,21 +182,12 @@ def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
     return np.asarray(cv2.resize(pixels, (width, height), interpolation=way), np.uint8), factor
 
 
-def _box_text(box: Box) -> str:
-    return f"x {box[0]} to {box[2]}, y {box[1]} to {box[3]}"
-
-
-def _factor_text(factor: float) -> str:
-    if factor == 1:
-        return "at its own size"
-    return f"enlarged {factor:g}×" if factor > 1 else f"reduced to {factor:.0%}"
-
-
 def zoom(evidence: Evidence, image: str, **corners: float) -> ToolOutput:
     """Return a region of an image from its full resolution, enlarged."""
-    part, box = region(evidence.image(image), **corners)
+    part, (x0, y0, x1, y1) = region(evidence.image(image), **corners)
     enlarged, factor = fitted(part)
-    return ToolOutput(f"{image}: {_box_text(box)}, {_factor_text(factor)}", (enlarged,))
+    text = f"{image}: x {x0} to {x1}, y {y0} to {y1}, at {factor:.3g} times its size"
+    return ToolOutput(text, (enlarged,))
 
 
 def compare(evidence: Evidence, **corners: float) -> ToolOutput:
@@ -205,7 +197,7 @@ def compare(evidence: Evidence, **corners: float) -> ToolOutput:
         part, _ = region(evidence.image(letter), **corners)
         shown, factor = fitted(part, LONGEST // len(evidence.letters))
         columns.append(shown)
-        captions.append(f"{letter} {_factor_text(factor)}")
+        captions.append(f"{letter} at {factor:.3g} times its size")
     height = max(column.shape[0] for column in columns)
     padding = [(0, height - column.shape[0]) for column in columns]
     row = [
@@ -248,11 +240,10 @@ def measure(
         return ToolOutput(f"{option} item {item}: {_size(record, corners, first)}")
     second = _number(other_item, len(corners), "other_item")
     dx, dy = (corners[second].reshape(2, 2) - corners[first].reshape(2, 2)).mean(axis=0)
-    text = f"centres {np.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
-    if evidence.kind.overlap is not None:
-        shared = evidence.kind.overlap([record.items[first]], [record.items[second]])
-        text += f", IoU {float(shared[0, 0]):.3f}"
-    return ToolOutput(f"{option} items {item} and {other_item}: {text}")
+    shared = box_ious(corners[[first]], corners[[second]])[0, 0]
+    apart = f"centres {np.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
+    text = f"{option} items {item} and {other_item}: {apart}, IoU of their boxes {shared:.3f}"
+    return ToolOutput(text)
 
 
 def _number(stated: int, count: int, argument: str) -> int:
@@ -289,7 +280,7 @@ GENERAL = (
     Tool(
         "measure",
         "List an option's items with their places and sizes; with item, one of them; with "
-        "other_item too, the distance and overlap (IoU) of the two.",
+        "other_item too, the distance of the two and the overlap (IoU) of their boxes.",
         measure,
         ("option",),
         ("item", "other_item"),

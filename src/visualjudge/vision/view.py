@@ -101,16 +101,10 @@ class Given:
             self._done[work] = work(self)
         return cast(T, self._done[work])
 
-    @property
+    @cached_property
     def view(self) -> View:
-        """Return the view of the source image."""
-        return self.once(_view)
-
-
-def _view(given: Given) -> View:
-    if given.image is None:
-        raise ValueError("a question without a source image has no view")
-    return view_of(given.image)
+        """The view of the image, which must be given."""
+        return view_of(cast("Pixels", self.image))
 
 
 def shrunk(pixels: Pixels) -> Pixels:

@@ -12,8 +12,10 @@ from hypothesis import given, strategies as st
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from visualjudge.apps.adopt import files
 from visualjudge.apps.adopt.answers import letter_of
 from visualjudge.cli.main import app
+from visualjudge.core import tables
 from visualjudge.core.errors import DataError, UsageError
 
 Row = dict[str, Any]
@@ -134,6 +136,7 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
             "AB, BA, or the name of a source of the row, got 'third'",
         ),
         ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
+        ([row(repeat=2**70)], "row 2: repeat must be a whole number from 0, got '1180"),
     ],
 )
 def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_path: Path) -> None:
@@ -141,6 +144,25 @@ def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_
     with pytest.raises(DataError, match=message):
         vj.adopt(rows, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pl.DataFrame([row(f"q{k}") for k in range(9)]), "at most 8 rows; adopt some judges"),
+        (pl.DataFrame([row(extra=[0] * 90_000)]), "at most 1 MiB of texts and lists"),
+        (pl.DataFrame([row(reply="A" * 2_000_000)]), "at most 1 MiB of texts and lists"),
+    ],
+)
+def test_a_table_that_would_fill_the_memory_is_refused(
+    table: pl.DataFrame, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 8)
+    monkeypatch.setattr("visualjudge.core.tables.MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(files, "check_table", tables._check_cells)  # not in another process
+    table.write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=message):
+        vj.adopt(tmp_path / "t.parquet", tmp_path / "out")
 
 
 def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(

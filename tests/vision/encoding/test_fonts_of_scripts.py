@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from unicodedata import category
 
 import pytest
 from matplotlib.ft2font import FT2Font
 
-from visualjudge.vision.drawing.fonts import _is_known, face, font_file, has_letter, runs
+from visualjudge.vision.drawing import fonts
+from visualjudge.vision.drawing.fonts import face, font_file, has_letter, runs
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,9 @@ def test_marks_are_placed_by_shaping(label: str) -> None:
     assert all(run.shaped for run in runs(label))
 
 
-def test_a_font_file_with_other_content_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "font.ttf").write_bytes(b"another font")
-    assert not _is_known(tmp_path / "font.ttf", "0" * 64)
-    assert not _is_known(tmp_path / "nowhere.ttf", "0" * 64)
+def test_a_font_file_with_other_content_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "_PACKAGED", tuple((*one[:2], "0" * 64) for one in fonts._PACKAGED))
+    assert [font_file.__wrapped__(font) is None for font in (0, 1, 2)] == [False, True, True]
 
 
 @pytest.mark.parametrize("font", range(5))

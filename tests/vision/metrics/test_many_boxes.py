@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
-import visualjudge as vj
 from visualjudge import score
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.vision.predictions import Detection, Detections
@@ -47,21 +44,6 @@ def test_too_many_boxes_are_refused_in_one_line() -> None:
     payload = {"detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}] * (MOST_ITEMS + 1)}
     with pytest.raises(DataError, match=r"^detections: must be at most 100,000, got 100,001$"):
         score("object_detection", payload, payload)
-
-
-def test_one_image_with_too_many_boxes_costs_that_image(tmp_path: Path) -> None:
-    Image.new("RGB", (64, 48)).save(tmp_path / "x.png")
-    one, many = (
-        Detections(tuple(Detection(f"class{k}", (k, 0, k + 1, 9)) for k in range(count)))
-        for count in (1, 4500)
-    )
-    samples = [
-        vj.Sample(f"{len(side.items)}", tmp_path / "x.png", side, side, side.labels)
-        for side in (many, one)
-    ]
-    with pytest.warns(UserWarning, match=r"4500: labels: labels × predictions of an image must be"):
-        data = vj.import_samples("object_detection", samples, tmp_path / "data", source="me")
-    assert [note.image_id for note in data.annotations("object_detection")] == ["1"]
 
 
 def _in_a_fork(count: int) -> str:

@@ -62,7 +62,7 @@ def test_zoom_shows_the_pixels_of_the_box() -> None:
     looked = Evidence({"A": lambda: big}, letters="A")
     shown = call("detection", "zoom", looked, image="A", x0=30.2, y0=11, x1=429.5, y1=401)
     assert np.array_equal(shown.images[0], big[11:401, 30:430])
-    assert shown.text == "A: x 30 to 430, y 11 to 401, at its own size"
+    assert shown.text == "A: x 30 to 430, y 11 to 401, at 1 times its size"
 
 
 @given(
@@ -139,7 +139,10 @@ def test_what_has_no_items_is_not_counted() -> None:
 def test_places_of_boxes_and_their_overlap() -> None:
     looked = data(BOXES)
     both = measured("detection", BOXES, item=1, other_item=2)
-    assert both == "A items 1 and 2: centres 10.0 pixels apart (dx 10.0, dy 0.0), IoU 0.333"
+    assert (
+        both
+        == "A items 1 and 2: centres 10.0 pixels apart (dx 10.0, dy 0.0), IoU of their boxes 0.333"
+    )
     one = "dog, x 10.0 to 30.0, y 10.0 to 20.0, 20.0×10.0 pixels"
     assert measured("detection", BOXES, item=1) == f"A item 1: {one}"
     assert measured("detection", BOXES).startswith(f"A: 3 items\n1: {one}\n2: cat")
@@ -164,8 +167,7 @@ def test_places_of_masks_and_their_overlap() -> None:
     other[10:20, 20:40] = True
     items = tuple(Instance(f"m{k}", mask_from_array(mask)) for k, mask in enumerate((one, other)))
     masks = Masks((HEIGHT, WIDTH), items)
-    iou = (one & other).sum() / (one | other).sum()
-    assert f"IoU {iou:.3f}" in measured("instance", masks, item=1, other_item=2)
+    assert "IoU of their boxes 0.333" in measured("instance", masks, item=1, other_item=2)
     assert "20.0×10.0 pixels, 199 of them inside" in measured("instance", masks, item=1)
 
 
@@ -175,7 +177,10 @@ def test_places_of_people() -> None:
     people = People((Person(points), Person(points + np.array([3, 4, 0]))))
     assert "item, x 10.0 to 13.0, y 10.0 to 14.0" in measured("keypoint", people, item=1)
     told = measured("keypoint", people, item=1, other_item=2)
-    assert told == "A items 1 and 2: centres 5.0 pixels apart (dx 3.0, dy 4.0)"
+    assert (
+        told
+        == "A items 1 and 2: centres 5.0 pixels apart (dx 3.0, dy 4.0), IoU of their boxes 0.000"
+    )
 
 
 def test_only_what_has_places_is_measured() -> None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from visualjudge.apps.adopt.answers import GRADES, is_letter, is_missing, is_number
 from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
-from visualjudge.apps.adopt.files import Row, contents
+from visualjudge.apps.adopt.files import Row, check_rows, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
@@ -151,6 +151,7 @@ def adopt(
         raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
     _check_whole(records, roles)
     rows = [_row(place, record, roles) for place, record in records]
+    del records  # the half of the memory
     given = dict(answers or {})
     verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
     pairs = is_pairs(roles, verdicts, truths)
@@ -216,6 +217,7 @@ def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
     rows = content if log is None else rows_of(log, path, content)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{path}: must hold an array of objects")
+    check_rows(path, len(rows))
     records = [(f"{path.name}: row {k}", row) for k, row in enumerate(rows, 2)]
     if log is None:
         return records, None
@@ -401,10 +403,9 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
     yield from _of_letters(table, judged)
 
 
+# Say what letters were taken for if they could be those of the order shown, and how often each
+# meaning equals the truth.
 def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
-    """Say what letters were taken for if they could be those of the order shown, and how often
-    each meaning equals the truth.
-    """
     column = table.columns.get("verdict")
     lettered = [
         (verdict.value, one)

@@ -137,10 +137,9 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     return "BA" if known in ("B", "BA") else "AB"
 
 
+# Return the letter of the source with this name, or else the meaning of the spelling, or else the
+# letter of the only source with this name in another case.
 def _known(text: str, models: Models, spellings: Mapping[str, str]) -> str | None:
-    """Return the letter of the source with this name, or else the meaning of the spelling, or else
-    the letter of the only source with this name in another case.
-    """
     if models.count(text) == 1:
         return "AB"[models.index(text)]
     if text.lower() in spellings:

@@ -111,10 +111,9 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
+# Return the value with addresses replaced by files; an index keeps its ``url`` beside the
+# ``file``.
 def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
-    """Return the value with addresses replaced by files; an index keeps its ``url`` beside the
-    ``file``.
-    """
     if isinstance(value, list):
         return [_renamed(item, names, is_index) for item in value]
     if isinstance(value, dict):
@@ -179,8 +178,8 @@ async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> 
     return path
 
 
+# Return an address without what may be a signature.
 def _shown(address: str) -> str:
-    """Return an address without what may be a signature."""
     return address.partition("?")[0][:200]
 
 
@@ -228,7 +227,10 @@ def adopt_questions(
     home, target = Path(media or Path(questions).parent), Path(out)
     check_targets(target, (), force)
     rows = records(Path(questions))
-    named = dict.fromkeys(text for row in rows for text in _texts(list(row.need("images"))))
+    for row in rows:
+        if not isinstance(row.need("images"), list):
+            raise row.fault("images", f"must be a list of paths, got {row['images']!r}")
+    named = dict.fromkeys(text for row in rows for text in _texts(row["images"]))
     found = {text: file_in([home], text) for text in named}
     paths = {text: path for text, path in found.items() if path is not None}
     if len(set(paths.values())) < len(paths):

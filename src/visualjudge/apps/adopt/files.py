@@ -16,7 +16,7 @@ from visualjudge.core.untrusted import Kind, apart, archive, check_file, confine
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
-ROWS_AT_ONCE = 100_000
+ROWS_AT_ONCE, MOST_ROWS = 50_000, 200_000
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -76,12 +76,24 @@ def contents(path: Path) -> Any:
     check_file(path, KINDS[suffix])
     if suffix in (".parquet", ".arrow"):
         check_table(path)
-        return [row for part in table_parts(path, ROWS_AT_ONCE) for row in part.to_dicts()]
+        rows = list[Any]()
+        for part in table_parts(path, ROWS_AT_ONCE):
+            check_rows(path, len(rows) + len(part))
+            rows += part.to_dicts()
+        return rows
     if suffix == ".xlsx":
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return apart(_inspect_log, path, "zip")
     return read_json(path) if suffix == ".json" else read_table(path)
+
+
+def check_rows(path: Path, count: int) -> None:
+    """Refuse a table of more rows than are read into memory."""
+    if count > MOST_ROWS:
+        raise DataError(
+            f"{path}: must have at most {MOST_ROWS:,} rows; adopt some judges or items at a time"
+        )
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:

@@ -203,8 +203,8 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     )
 
 
+# Return true scores that fit the answer; in the middle if it is unknown.
 def _scores(item: Item) -> tuple[float, ...]:
-    """Return true scores that fit the answer; in the middle if it is unknown."""
     count = len(item.options)
     if not isinstance(item.answer, str):
         return (item.answer,)

@@ -158,19 +158,17 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     return {str(name): _metric(file, str(name), config, keys) for name, config in plain.items()}
 
 
+# Return what the file does not define itself: its own ``client_config`` is complete, and a key or
+# address of another provider does not get into it.
 def _built_in(own: Any) -> Any:
-    """Return what the file does not define itself: its own ``client_config`` is complete, and a key
-    or address of another provider does not get into it.
-    """
     built_in = _loaded(BUILT_IN)
     defined = set(own) if OmegaConf.is_dict(own) else set()
     return OmegaConf.masked_copy(built_in, [name for name in built_in if name not in defined])
 
 
+# Yield the number of references of each text with several: references to such texts multiply what
+# they hold.
 def _references(value: Any) -> Iterator[int]:
-    """Yield the number of references of each text with several: references to such texts multiply
-    what they hold.
-    """
     if isinstance(value, str) and value.count("${") > 1:
         yield value.count("${")
     elif isinstance(value, dict | list):
@@ -178,8 +176,8 @@ def _references(value: Any) -> Iterator[int]:
             yield from _references(item)
 
 
+# Return a configuration with its references resolved, of as many nodes as are ``left``.
 def _plain(node: Any, left: Iterator[int]) -> Any:
-    """Return a configuration with its references resolved, of as many nodes as are ``left``."""
     if next(left, None) is None:
         raise OmegaConfBaseException(f"must have at most {MOST_NODES} values, references too")
     if OmegaConf.is_dict(node):
@@ -200,7 +198,7 @@ def _bases(file: Path, content: Any) -> dict[str, Any]:
     while waiting:
         place, content = waiting.pop()
         stated = OmegaConf.select(content, "_base_") if OmegaConf.is_config(content) else None
-        if OmegaConf.is_list(stated) or isinstance(stated, str):
+        if stated is not None and not OmegaConf.is_dict(stated):
             raise UsageError(f"{place}: _base_ must name files, such as {{name: path}}")
         for name, path in (stated or {}).items():
             base = place.parent / str(path)
@@ -224,10 +222,9 @@ def _loaded(text: str) -> Any:
     return OmegaConf.load(io.StringIO(plain)) if plain.strip() else OmegaConf.create()
 
 
+# Convert ``${env:NAME:default}`` to its default if the variable is unset. Otherwise OmegaConf
+# inserts the variable, so that a key is masked in messages like any other.
 def _oc_env(match: re.Match[str]) -> str:
-    """Convert ``${env:NAME:default}`` to its default if the variable is unset. Otherwise OmegaConf
-    inserts the variable, so that a key is masked in messages like any other.
-    """
     name, default = match["name"], match["default"]
     if name in os.environ or default is None:
         return f"${{oc.env:{name}}}"

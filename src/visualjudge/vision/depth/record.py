@@ -71,15 +71,10 @@ def read(payload: Payload, reading: ReadContext) -> DepthMap:
     else:
         with in_field("depth"):
             values = read_depth(fields.path(stored, reading.root))
-    scale = _scale(payload.get("scale"))
-    return DepthMap(values * scale if scale != 1 else values, bool(payload.get("inverse") or False))
-
-
-def _scale(stated: Any) -> float:
-    scale = 1.0 if stated is None else fields.number(stated, "scale")
+    scale = 1.0 if payload.get("scale") is None else fields.number(payload["scale"], "scale")
     if scale <= 0:
         raise DataError(f"scale: must be a number above 0, got {scale:g}")
-    return scale
+    return DepthMap(values * scale if scale != 1 else values, bool(payload.get("inverse") or False))
 
 
 def write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class TextRun:
         return any(low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED)
 
 
+@lru_cache(maxsize=8)
 def font_file(font: int) -> Path | None:
     """Return the file of a font: 0 is in this package, others are None if they are not installed
     with the known content.
@@ -75,13 +76,10 @@ def font_file(font: int) -> Path | None:
     package, file, digest = _PACKAGED[font - 1]
     spec = find_spec(package)
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-        if _is_known(path := Path(place) / file, digest):
+        path = Path(place) / file
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
             return path
     return None
-
-
-def _is_known(path: Path, digest: str) -> bool:
-    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 def runs(text: str) -> list[TextRun]:
@@ -123,12 +121,7 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
 @lru_cache(maxsize=1 << 14)
 def has_letter(font: int, letter: str) -> bool:
     """Return whether a font is installed and has a glyph for a letter."""
-    return _installed(font) and _glyph(font, letter) != _missing(font)
-
-
-@lru_cache(maxsize=8)
-def _installed(font: int) -> bool:
-    return font_file(font) is not None
+    return font_file(font) is not None and _glyph(font, letter) != _missing(font)
 
 
 @lru_cache(maxsize=8)

@@ -67,13 +67,6 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
         pixels[y : y + patch.shape[0], x : x + patch.shape[1]] = patch
 
 
-def font_size(size: Size) -> int:
-    """Return the height of letters in pixels: 2.6 % of the geometric mean of the sides, at least
-    10.
-    """
-    return int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
-
-
 def words(label: str) -> str:
     """Return ``label`` as drawn: on one line, with code points in place of letters that no font
     has.
@@ -107,7 +100,8 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
 
 # Return the letter size for the image, reduced if the tags would cover too much of it.
 def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
-    font = font_size(size)
+    # 2.6 % of the geometric mean of the sides
+    font = int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
     area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
     allowed = _CROWDED * size[0] * size[1]

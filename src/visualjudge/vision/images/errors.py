@@ -19,8 +19,7 @@ def residual(
     truth: WholeImage, severity: float, scene: ErrorScene, _rng: np.random.Generator
 ) -> WholeImage:
     """Part of the degradation remains."""
-    if scene.degraded is None:
-        raise ValueError("residual needs the degraded input")
+    assert scene.degraded is not None, "it applies with a degraded input"
     height, width = truth.pixels.shape[:2]
     left = cv2.resize(scene.degraded, (width, height), interpolation=cv2.INTER_CUBIC)
     return WholeImage(to_uint8(truth.pixels * (1 - severity) + left * float(severity)))

@@ -7,9 +7,8 @@ from typing import Literal
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from visualjudge.core.records import RGB, BoolArray, Mask
+from visualjudge.core.records import RGB, Mask
 from visualjudge.vision.drawing.canvas import (
     Box,
     Layers,
@@ -124,18 +123,12 @@ def inner_square(mask: Mask) -> Box:
     small = np.ascontiguousarray(mask.crop[step // 2 :: step, step // 2 :: step])
     if not small.any():
         small, step = mask.crop, 1
-    depth = cv2.distanceTransform(_framed(small), cv2.DIST_C, 3)
+    framed = cv2.copyMakeBorder(small.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0,))
+    depth = cv2.distanceTransform(framed, cv2.DIST_C, 3)
     _, reach, _, (col, row) = cv2.minMaxLoc(depth)
     x, y = mask.left + (col - 1) * step + step // 2, mask.top + (row - 1) * step + step // 2
     half = max(0, int((reach - 0.5) * step))
     return x - half, y - half, x + half + 1, y + half + 1
-
-
-# Add a one-pixel frame of zeros; np.pad is ten times slower.
-def _framed(inside: BoolArray) -> NDArray[np.uint8]:
-    framed = np.zeros((inside.shape[0] + 2, inside.shape[1] + 2), dtype=np.uint8)
-    framed[1:-1, 1:-1] = inside
-    return framed
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:

@@ -41,13 +41,9 @@ def polygons_of(mask: Mask) -> list[Polygon]:
         cv2.CHAIN_APPROX_SIMPLE,
         offset=(mask.left, mask.top),
     )
-    return [_at_least_three(_simplified(contour).tolist()) for contour in contours]
-
-
-# Repeat the last corner of a polygon with fewer than three (one pixel or one line); the filled area
-# stays the same.
-def _at_least_three(polygon: Polygon) -> Polygon:
-    return polygon + [polygon[-1]] * max(0, 3 - len(polygon))
+    polygons = [_simplified(contour).tolist() for contour in contours]
+    # One pixel or one line has fewer than three corners: the last is repeated.
+    return [one + [one[-1]] * max(0, 3 - len(one)) for one in polygons]
 
 
 # Return the fewest vertices, (n, 2) int, at any tolerance with IoU ≥ 0.95 between the filled

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import cv2
+import numpy as np
 
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
@@ -43,15 +45,15 @@ def point_radius(size: Size, *, alone: bool) -> int:
 class _Figure:
     """A person to draw; ``number`` counts from 0 in the order of the prediction.
 
-    ``places`` are the (x, y) of the keypoints, None for absent ones. ``limbs`` contains the
-    keypoint numbers at both ends of each limb and the ends in whole pixels. ``extent`` is the
-    (width, height) in pixels of the box around the keypoints: 0 for a single keypoint.
+    ``places`` are the (x, y) of the keypoints in whole pixels, None for absent ones. ``limbs``
+    contains the keypoint numbers at both ends of each limb. ``extent`` is the (width, height) in
+    pixels of the box around the keypoints: 0 for a single keypoint.
     """
 
     number: int
-    places: list[tuple[float, float] | None]
-    limbs: list[tuple[int, int, tuple[int, int], tuple[int, int]]]
-    extent: tuple[float, float]
+    places: list[tuple[int, int] | None]
+    limbs: list[tuple[int, int]]
+    extent: Sequence[float]
 
 
 # Return the persons with at least one keypoint, largest first.
@@ -64,22 +66,16 @@ def _figures(scene: Scene) -> list[_Figure]:
 
 
 def _figure(number: int, person: Person) -> _Figure:
+    present = person.present.tolist()
+    clipped = person.keypoints[:, :2].clip(-_FARTHEST, _FARTHEST)
     places = [
         (x, y) if there else None
-        for (x, y, _), there in zip(person.keypoints.tolist(), person.present.tolist(), strict=True)
+        for (x, y), there in zip(clipped.round().astype(int).tolist(), present, strict=True)
     ]
-    limbs = []
-    for a, b in LIMBS:
-        one, other = places[a], places[b]
-        if one and other:
-            limbs.append((a, b, _whole(one), _whole(other)))
-    xs, ys = zip(*filter(None, places), strict=True) if any(places) else ((0.0,), (0.0,))
-    return _Figure(number, places, limbs, (max(xs) - min(xs), max(ys) - min(ys)))
-
-
-def _whole(place: tuple[float, float]) -> tuple[int, int]:
-    x, y = (round(min(max(value, -_FARTHEST), _FARTHEST)) for value in place)
-    return x, y
+    seen = person.keypoints[person.present, :2]
+    extent = np.ptp(seen, axis=0).tolist() if len(seen) else (0.0, 0.0)
+    limbs = [(a, b) for a, b in LIMBS if present[a] and present[b]]
+    return _Figure(number, places, limbs, extent)
 
 
 # Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1.
@@ -103,8 +99,9 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     if style.limbs:
         for figure in figures:
             colors, width = _colors(figure, style), _limb_width(scene.size, figure)
-            for a, b, start, end in figure.limbs:
-                cv2.line(pixels, start, end, colors[max(a, b)], width, cv2.LINE_8)
+            for a, b in figure.limbs:
+                ends = figure.places[a], figure.places[b]
+                cv2.line(pixels, *ends, colors[max(a, b)], width, cv2.LINE_8)
     for figure in figures:
         radius = _person_radius(scene.size, figure, alone=not style.limbs)
         _points(pixels, figure, _colors(figure, style), radius)
@@ -121,10 +118,10 @@ def _colors(figure: _Figure, style: PoseStyle) -> list[RGB]:
 
 def _points(pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int) -> None:
     height, width = pixels.shape[:2]
-    reach = radius + 1
+    reach = radius + 2
     for place, color in zip(figure.places, colors, strict=True):
         if place and -reach < place[0] < width + reach and -reach < place[1] < height + reach:
-            cv2.circle(pixels, (round(place[0]), round(place[1])), radius, color, -1, cv2.LINE_8)
+            cv2.circle(pixels, place, radius, color, -1, cv2.LINE_8)
 
 
 def people_text(scene: Scene, style: TextStyle) -> Encoded:

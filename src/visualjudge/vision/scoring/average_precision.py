@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,6 @@ from visualjudge.vision.tasks import TASKS
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
 # The process that started hotcoco's threads, which a fork does not have and would wait for.
 _PROCESS: list[int] = []
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Predictions that count: their confidences and whether they are right, both of shape (n,), and
-    the number of ground truths to find.
-    """
-
-    scores: FloatArray
-    right: BoolArray
-    truths: int
 
 
 def average_precision(
@@ -50,7 +39,7 @@ def average_precision(
     pairs
         (prediction, truth) of each image, typed; every predicted item has a confidence ``score``.
     thresholds
-        .50, .55, … .95 for AP; (0.5,) for AP50.
+        Some of .50, .55, … .95, which are those of AP; (0.5,) for AP50.
 
     Returns
     -------
@@ -104,27 +93,30 @@ class CocoImages:
 
     def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
         """Return AP, or None if no ground truth must be found."""
-        evaluation = self._evaluated(thresholds)
+        evaluation = self._evaluated
         evaluation.accumulate()
         assert evaluation.eval is not None, "it was accumulated"
-        values = evaluation.eval["precision"]
+        values = evaluation.eval["precision"][[COCO_THRESHOLDS.index(one) for one in thresholds]]
         known = values[values > -1]  # -1: no ground truth of the class
         return float(known.mean()) if known.size else None
 
-    def matches(self, threshold: float) -> Matches:
-        """Return all predictions, matched at one IoU (OKS)."""
-        images = [one for one in self._evaluated([threshold]).eval_imgs if one is not None]
+    def matches(self, threshold: float) -> tuple[FloatArray, BoolArray, int]:
+        """Return the confidences of the predictions that count, shape (n,), whether they are right
+        at one IoU (OKS), and the number of ground truths to find.
+        """
+        images = [one for one in self._evaluated.eval_imgs if one is not None]
+        place = COCO_THRESHOLDS.index(threshold)
         flags = [
             (score, matched, ignored)
             for one in images
             for score, matched, ignored in zip(
-                one["dtScores"], one["dtMatched"][0], one["dtIgnore"][0], strict=True
+                one["dtScores"], one["dtMatched"][place], one["dtIgnore"][place], strict=True
             )
             if not ignored
         ]
         truths = sum(one["gtIgnore"].count(False) for one in images)
         scores, right, _ = zip(*flags, strict=True) if flags else ((), (), ())
-        return Matches(np.array(scores), np.array(right, dtype=np.bool_), truths)
+        return np.array(scores), np.array(right, dtype=np.bool_), truths
 
     def _annotations(self, images: Sequence[dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
         for k, items in enumerate(images):
@@ -134,16 +126,17 @@ class CocoImages:
                     crowd = {"iscrowd": int(item.iscrowd), "score": item.score}
                     yield about | crowd | self._ranked.annotation(item)
 
-    def _evaluated(self, thresholds: Sequence[float]) -> COCOeval:
+    @functools.cached_property
+    def _evaluated(self) -> COCOeval:
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
                 "AP cannot be computed in a process forked after one: hotcoco's threads are not "
                 "in it; start processes by 'spawn'"
             )
         _PROCESS[:] = [os.getpid()]
+        # at COCO_THRESHOLDS, which are its defaults
         evaluation = COCOeval(self._truth, self._found, self._ranked.kind)
         parameters = evaluation.params
-        parameters.iou_thrs = sorted(thresholds)
         parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
         parameters.max_dets = [self._ranked.most]
         evaluation.evaluate()

@@ -10,12 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.items import LabelledItems
 
-IntArray = NDArray[np.intp]
 # 0.50, 0.55, … 0.95, as in COCO's AP.
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 # Rounding must not keep a similarity below its threshold.

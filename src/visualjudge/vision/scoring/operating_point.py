@@ -35,12 +35,12 @@ def best_f1(images: CocoImages) -> OperatingPoint | None:
     Items are matched as in ``COCOeval`` at IoU (OKS) 0.5; predictions in crowd regions do not
     count.
     """
-    matches = images.matches(SIMILARITY)
-    if not matches.truths or not len(matches.scores):
+    scores, right, truths = images.matches(SIMILARITY)
+    if not truths or not len(scores):
         return None
-    order = np.argsort(-matches.scores, kind="stable")
-    scores, hits = matches.scores[order], np.cumsum(matches.right[order])
-    f1 = 2 * hits / (np.arange(1, len(scores) + 1) + matches.truths)
+    order = np.argsort(-scores, kind="stable")
+    scores, hits = scores[order], np.cumsum(right[order])
+    f1 = 2 * hits / (np.arange(1, len(scores) + 1) + truths)
     last = np.flatnonzero(np.diff(scores, append=-np.inf))
     best = last[int(np.argmax(f1[last]))]
     return OperatingPoint(float(scores[best]), float(f1[best]))

@@ -33,8 +33,8 @@ def _target(sample: Json) -> str | None:
     return only if isinstance(only, str) else None
 
 
+# Return the grades by scorer, and by dimension of those with several.
 def _grades(sample: Json) -> dict[tuple[str, str | None], Any]:
-    """Return the grades by scorer, and by dimension of those with several."""
     values = {name: score.get("value") for name, score in (sample.get("scores") or {}).items()}
     return {
         (name, part): grade

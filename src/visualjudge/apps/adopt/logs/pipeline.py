@@ -71,8 +71,8 @@ def _of_line(line: RowResult, asked: Any, settings: Any, scored: bool) -> Iterat
         yield log_row(known | {"reply": reply if isinstance(reply, str) else ""}, more)
 
 
+# Return the folder of each edit as its source, where two have one name in two folders.
 def _sources(images: Any) -> list[str]:
-    """Return the folder of each edit as its source, where two have one name in two folders."""
     paths = [PurePosixPath(str(image)) for image in images]
     folders = [path.parent.name for path in paths]
     alike = len({path.name for path in paths}) == 1

@@ -41,8 +41,8 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
             yield log_row(known | row, result.get("vars"), at(result, "testCase.metadata"))
 
 
+# Return the graded assertions; of a result that failed, those that were asked for.
 def _graded(result: Json) -> list[Json]:
-    """Return the graded assertions; of a result that failed, those that were asked for."""
     asked = [
         {"assertion": one, "error": "not graded"} for one in at(result, "testCase.assert") or []
     ]
@@ -50,8 +50,8 @@ def _graded(result: Json) -> list[Json]:
     return [part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)]
 
 
+# Return a field of the first assertion of this kind.
 def _people(result: Json, kind: str, field: str) -> Any:
-    """Return a field of the first assertion of this kind."""
     parts = at(result, "gradingResult.componentResults") or []
     return next((at(part, field) for part in parts if at(part, "assertion.type") == kind), None)
 
