@@ -242,8 +242,8 @@ def lacking(what: str, key: object) -> str:
         return ""
     name, distribution, version = words
     return (
-        f", of the plug-in {name} ({distribution} {version}), which `show plugins` misses or "
-        f"explains; if you trust its makers: pip install {distribution}=={version}"
+        f", of the plug-in {name} ({distribution} {version}), which is not installed or was "
+        f"skipped (show plugins); if you trust its makers: pip install {distribution}=={version}"
     )
 
 
