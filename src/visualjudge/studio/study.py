@@ -116,7 +116,7 @@ class Study:
         self._writer = _connected(path)
         self._writing = threading.RLock()
         self.checksum = str(self.all("SELECT value FROM meta WHERE name = 'checksum'")[0][0])
-        self.count = int(self.all("SELECT count(*) FROM question")[0][0])
+        self.count: int = self.all("SELECT count(*) FROM question")[0][0]
         self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
         for name, text in self.all("SELECT facet, json FROM vocabulary ORDER BY facet, code"):
             self.values[name].append(tuple(orjson.loads(text)))
@@ -143,8 +143,8 @@ class Study:
 
     def row_of(self, identity: str) -> int | None:
         """Return the row of a question's id, or None if there is none."""
-        found = self.all("SELECT row FROM question WHERE id = ?", identity)
-        return int(found[0][0]) if found else None
+        (row,) = self.rows_of([identity])
+        return None if row < 0 else row
 
     def rows_of(self, identities: Iterable[str]) -> list[int]:
         """Return the row of each id, or -1 if there is none."""
