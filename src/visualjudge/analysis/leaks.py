@@ -2,8 +2,7 @@
 benchmark can be gamed.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
-judge. What all properties of the predictions give away together is measured by ``describe``
-(``apps/audit/blind_solver.py``).
+judge.
 """
 
 from __future__ import annotations
