@@ -32,7 +32,7 @@ from visualjudge.dataset.json_form import question_from_wire, question_to_wire
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.1.2"
+FORMAT = "1.1.3"
 NONE = "(none)"
 # Size in bytes above which questions are read by another process, while pages are served.
 LARGE = 32 * 2**20
@@ -81,7 +81,7 @@ CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turn
 CREATE INDEX of_run ON verdict (run, start);
 CREATE VIRTUAL TABLE replies USING fts5(words, {_TOKENS});
 CREATE TABLE outcome (run INTEGER, row INTEGER, outcome INTEGER, consistency INTEGER,
-    statuses INTEGER, asked INTEGER, answered INTEGER, right INTEGER, failed INTEGER, share REAL,
+    asked INTEGER, answered INTEGER, right INTEGER, failed INTEGER, share REAL,
     wrong REAL, of_wrong INTEGER, PRIMARY KEY (run, row)) WITHOUT ROWID;
 CREATE TABLE mark (row INTEGER PRIMARY KEY, star INTEGER, tag INTEGER, note INTEGER);
 """
