@@ -60,7 +60,7 @@ BUDGET = {
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
-    "core": (1427, "HTML tables (with the report's templates), the registry's guards"),
+    "core": (1425, "HTML tables (with the report's templates), the registry's guards"),
     "data": (1025, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "analysis": (7236, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5853, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
