@@ -24,6 +24,8 @@ TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }}: {% for part in m['content'] %}"
     "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
     "{% endfor %}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
+    "{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}"
+    "{% if reasoning_effort is defined %}{{ reasoning_effort }}{% endif %}"
 )
 
 
@@ -142,6 +144,23 @@ def test_a_seed_repeats_a_sampled_reply(weights: Path) -> None:
         ask(weights, requests(1, temperature=1.0, seed=seed))[0].text for seed in (1, 1, 2)
     )
     assert one == again != other
+
+
+def test_samples_of_one_question_differ_and_are_the_same_in_every_run(weights: Path) -> None:
+    first, second, again = (
+        ask(weights, requests(1, temperature=1.0, repeat=repeat))[0].text for repeat in (0, 1, 0)
+    )
+    assert first == again != second
+
+
+def test_effort_and_limit_reach_the_model(weights: Path) -> None:
+    plain, none, high, budget = (
+        ask(weights, requests(1), effort=effort)[0] for effort in (None, "none", "high", 512)
+    )
+    lengths = [reply.usage["prompt_tokens"] for reply in (plain, budget, none, high)]
+    assert lengths == sorted(set(lengths)), "nothing, True, False, Truehigh"
+    (short,) = ask(weights, requests(1, max_tokens=2))
+    assert short.usage["completion_tokens"] <= 2
 
 
 def test_a_schema_is_not_enforced_and_noted(weights: Path) -> None:

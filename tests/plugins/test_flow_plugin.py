@@ -150,8 +150,8 @@ def test_files_name_the_plugin_that_they_were_made_with(
     assert json.loads((root / "run" / "run.json").read_text())["plugins"][0]["version"] == "0.1.0"
     bare = Environment.made(tmp_path / "bare")
     told = (
-        "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed; "
-        "if you trust its makers: pip install visualjudge-flow==0.1.0"
+        "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed or was skipped "
+        "(show plugins); if you trust its makers: pip install visualjudge-flow==0.1.0"
     )
     described, reported = bare.run_all(
         ("describe", dataset), ("report", root / "run", "--out", tmp_path / "r.html")

@@ -113,6 +113,9 @@ def test_prompt_folders_add_parts_and_replace_none(tmp_path: Path) -> None:
 def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
     env = Environment.made(tmp_path / "env")
     env.install(write_plugin(tmp_path, "broken", BROKEN, entry=":register"))
+    env.install(
+        write_plugin(tmp_path, "ends", "raise GeneratorExit('a\\x1b[31mred\\n' + 999 * 'x')")
+    )
     env.install(write_plugin(tmp_path, "good", GOOD))
     env.install(write_plugin(tmp_path, "missing", "import no_such_module"))
     env.install(write_plugin(tmp_path, "taken", TAKEN))
@@ -121,15 +124,18 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
         ("show", "encodings", "--task", "surface_depth"),
         ("show", "encodings", "--task", "nope"),
     )
+    ends = "GeneratorExit: a[31mred " + 276 * "x"
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "broken  broken 1.2  RuntimeError: no licence found",
+        f"ends  ends 1.2  {ends}",
         "good  good 1.2  task surface_depth",
         "missing  missing 1.2  ModuleNotFoundError: No module named 'no_such_module'",
         "taken  taken 1.2  UsageError: task keypoint is already registered",
     ]
     assert done.stderr.splitlines() == [
         "visualjudge: plug-in broken skipped: RuntimeError: no licence found",
+        f"visualjudge: plug-in ends skipped: {ends}",
         "visualjudge: plug-in missing skipped: ModuleNotFoundError: No module named "
         "'no_such_module'",
         "visualjudge: plug-in taken skipped: UsageError: task keypoint is already registered",
@@ -170,8 +176,8 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated
         [aerial, {"name": "script"}, "no object", {**aerial, "name": "x; rm -r", "rows": []}]
     )
     told = (
-        ", of the plug-in aerial (vj-aerial 1.0), which is not installed; "
-        "if you trust its makers: pip install vj-aerial==1.0; known: "
+        ", of the plug-in aerial (vj-aerial 1.0), which is not installed or was skipped "
+        "(show plugins); if you trust its makers: pip install vj-aerial==1.0; known: "
     )
     with pytest.raises(UsageError, match=f"^unknown task 'quads'{re.escape(told)}"):
         task_named("quads")

@@ -23,13 +23,7 @@ from visualjudge.analysis.accuracy_cells import (
     image_sums,
     share_of,
 )
-from visualjudge.analysis.estimate import (
-    LEAST_IMAGES,
-    TAIL,
-    holm,
-    renumbered,
-    too_few,
-)
+from visualjudge.analysis.estimate import LEAST_IMAGES, LEVEL, TAIL, holm, renumbered, too_few
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
 from visualjudge.analysis.leaks import RULES
 from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
@@ -37,7 +31,6 @@ from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import BoolArray, FloatArray
 
-LEVEL = 0.05
 FLAT = 1e-18
 PREFERRED = {"position": "the option shown first", **RULES}
 

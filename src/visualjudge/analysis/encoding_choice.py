@@ -19,11 +19,10 @@ import polars as pl
 
 from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, known, share_of
-from visualjudge.analysis.estimate import gap_ends, gap_p, holm, ratio
+from visualjudge.analysis.estimate import LEVEL, gap_ends, gap_p, holm, ratio
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
 from visualjudge.analysis.value_and_interval import Share
 
-LEVEL = 0.05
 MARGIN = 0.05
 LEAST_VERDICTS = 20
 LEAST_COMMON = 10

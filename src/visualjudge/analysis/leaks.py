@@ -2,8 +2,7 @@
 benchmark can be gamed.
 
 Each rule of the form "choose the option with more of it" is scored on the dataset itself, without a
-judge. What all properties of the predictions give away together is measured by ``describe``
-(``apps/audit/blind_solver.py``).
+judge.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import replace
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums, known, share_of
-from visualjudge.analysis.estimate import holm, test
+from visualjudge.analysis.estimate import LEVEL, holm, test
 from visualjudge.analysis.figures import ALL, Leak
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.study_table import more
@@ -30,7 +29,6 @@ RULES = {
 NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 """Columns of the questions that the audit uses."""
 OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
-LEVEL = 0.05
 
 
 def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:

@@ -51,9 +51,11 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of
-from visualjudge.analysis.estimate import TAIL, gap_ends, gap_p, holm
+from visualjudge.analysis.estimate import LEVEL, TAIL, gap_ends, gap_p, holm
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import (
+    LEAST_QUESTIONS,
+    MARGIN,
     Photograph,
     PhotographNeed,
     ProbeResult,
@@ -62,18 +64,12 @@ from visualjudge.analysis.figures import (
 )
 from visualjudge.analysis.value_and_interval import Estimate
 
-MARGIN = 0.125
+CUE_MARGIN = 0.125
 """Effects of a cue below this are too small to matter. It is the effect of a cue that decides one
 answer in four.
 """
-WIDE_MARGIN = 0.15
-"""Margin of the less sensitive designs, which use accuracy or answers that a fair judge gives at
-random.
-"""
 EQUIVALENCE_TAIL = 0.05
 """Level of each of the two one-sided tests."""
-LEVEL = 0.05
-LEAST_QUESTIONS = 40
 Interval = tuple[float, float]
 _UNIT = ("probe_group", "cluster")
 
@@ -168,10 +164,10 @@ def _falling(effect: _Effect, shown: bool, _margin: float) -> ProbeState:
 
 
 DESIGNS: Mapping[str, Design] = {
-    "cue": Design(_cue, 0.5, MARGIN, _two_sided),
-    "change": Design(_change, 1.0, WIDE_MARGIN, _two_sided),
-    "same": Design(_same, 0.5, WIDE_MARGIN, _two_sided),
-    "withheld": Design(_withheld, 0.5, WIDE_MARGIN, _upwards),
+    "cue": Design(_cue, 0.5, CUE_MARGIN, _two_sided),
+    "change": Design(_change, 1.0, MARGIN, _two_sided),
+    "same": Design(_same, 0.5, MARGIN, _two_sided),
+    "withheld": Design(_withheld, 0.5, MARGIN, _upwards),
     "staircase": Design(_staircase, 1.0, 0.0, _falling),
 }
 
@@ -245,7 +241,7 @@ def _refuses_more(table: pl.DataFrame, control: pl.DataFrame) -> bool:
     if units.height < LEAST_QUESTIONS / 2:  # a cue has two questions in a group
         return False
     _, effect = _effect(units, 1.0, units.height)
-    return effect is not None and effect.ends[0] > 0 and effect.value >= WIDE_MARGIN
+    return effect is not None and effect.ends[0] > 0 and effect.value >= MARGIN
 
 
 def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effect | None]:
@@ -267,10 +263,6 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
     return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), float(p))
 
 
-GREY, OTHER = "grey", "other"
-ONE_SIDED = 0.05
-
-
 def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
     """Return what a judge gains from the photograph; None if it was not asked without it.
 
@@ -278,8 +270,6 @@ def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
     :func:`visualjudge.analysis.study_table.join`.
     """
     asked = answered.filter(pl.col("probe_design") == "photograph")
-    if asked.is_empty():
-        return None
     control = answered.filter(pl.col("probe_design") == "control")
     keys = ["probe_group", "order", "repeat"]
     pairs = asked.select(*keys, "task", "cluster", "right", name="probe_name").join(
@@ -295,7 +285,7 @@ def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:
-    grey, other = (_without(pairs.filter(pl.col("name") == name)) for name in (GREY, OTHER))
+    grey, other = (_without(pairs.filter(pl.col("name") == name)) for name in ("grey", "other"))
     return Photograph(task, grey, other)
 
 
@@ -314,7 +304,7 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     value, found = sums.ratio("gap", "n")
     apart, n = sums.total("apart"), sums.total("n")
     gain = estimate_of(value, found, gap_ends(value, found, apart, n), pairs.height)
-    low, high = gap_ends(value, found, apart, n, tail=ONE_SIDED)
+    low, high = gap_ends(value, found, apart, n, tail=EQUIVALENCE_TAIL)
     inner = (float(low[0]), float(high[0])) if gain.interval else None
     seen_share, blind_share = (share_of(sums.shares(name, "n")) for name in ("seen", "blind"))
     return Without(seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique())

@@ -59,10 +59,9 @@ def _parts(
     u = np.exp(z)
     left, sigma = np.exp(-u), 1 / (1 + np.exp(-theta[:, 2:3]))
     room = rise * (1 - sigma)
-    psi = floor + room * (1 - left)
     lapses = -rise * sigma * (1 - sigma) * (1 - left)
     gradient = np.stack([-room * left * u * shape, room * left * u * z, lapses], axis=-1)
-    return np.clip(psi, 1e-9, 1 - 1e-9), gradient
+    return np.clip(floor + room * (1 - left), 1e-9, 1 - 1e-9), gradient
 
 
 def fit(
@@ -182,9 +181,8 @@ def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve 
     left = np.searchsorted(edges, x, side="left") - 1
     which = renumbered(np.clip(left, 0, max(0, edges.size - 2)))[1]
     clusters, total = clusters_of(rows), np.bincount(which)
-    shape = (resampling.clusters, total.size)
     n, k = (
-        sparse.csr_array((values, (clusters, which)), shape=shape)
+        sparse.csr_array((values, (clusters, which)), (resampling.clusters, total.size))
         for values in (np.ones(x.size), right)
     )
     limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / total
@@ -241,8 +239,8 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> st
 
 def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     n, k = curve.totals
-    ends = np.cumsum(n) / n.sum()
-    group = renumbered(np.minimum((ends * POINTS - 1e-9).astype(int), POINTS - 1))[1]
+    tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
+    group = renumbered(np.minimum(tenth, POINTS - 1))[1]
     total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))
     return tuple(zip((far / total).tolist(), (right / total).tolist(), total.tolist(), strict=True))
 

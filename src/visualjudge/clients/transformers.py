@@ -125,7 +125,7 @@ class TransformersClient:
             model = AutoModelForImageTextToText.from_pretrained(
                 self.model, **self._load_options, **self._model_options
             ).eval()
-        except (OSError, ValueError) as error:
+        except (ImportError, OSError, ValueError) as error:
             raise UsageError(
                 f"{self.model}: cannot be loaded: {' '.join(str(error).split())[:300]}"
             ) from None

@@ -14,6 +14,7 @@ import logging
 import multiprocessing
 import re
 import threading
+import traceback
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +23,7 @@ from typing import Any, Generic, TypeVar
 from visualjudge.core.errors import UnknownName, UsageError, one_of
 
 GROUP = "visualjudge.plugins"
+LONGEST_PROBLEM = 300
 HOMES = {
     "task": "visualjudge.vision.tasks:TASKS",
     "prediction type": "visualjudge.vision.predictions:TYPES",
@@ -242,8 +244,8 @@ def lacking(what: str, key: object) -> str:
         return ""
     name, distribution, version = words
     return (
-        f", of the plug-in {name} ({distribution} {version}), which `show plugins` misses or "
-        f"explains; if you trust its makers: pip install {distribution}=={version}"
+        f", of the plug-in {name} ({distribution} {version}), which is not installed or was "
+        f"skipped (show plugins); if you trust its makers: pip install {distribution}=={version}"
     )
 
 
@@ -275,10 +277,14 @@ def _loaded(point: EntryPoint) -> Plugin:
         found = point.load()
         if callable(found):
             found()
-    except (Exception, SystemExit) as error:  # whatever it does, the program goes on
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever it does, the program goes on
         for row in [row for row in _STATE.added if row.plugin == point.name]:
             row.table.remove(row.key)
-        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        told = traceback.format_exception_only(error)[-1]  # str(error) may raise
+        told = " ".join(told.removeprefix(f"{type(error).__module__}.").split())
+        problem = "".join(filter(str.isprintable, told))[:LONGEST_PROBLEM]
         if multiprocessing.parent_process() is None:
             logging.getLogger("visualjudge").warning(
                 "visualjudge: plug-in %s skipped: %s", point.name, problem

@@ -15,6 +15,7 @@ from visualjudge.analysis.columns import (
 from visualjudge.analysis.comparisons import GAP, not_compared
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
+from visualjudge.analysis.estimate import LEVEL
 from visualjudge.analysis.figure_text import NONE, listed, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
 from visualjudge.analysis.identity import efforts
@@ -33,7 +34,6 @@ from visualjudge.analysis.report.section import (
 from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
-LEVEL = 0.05
 Drawn = Mapping[str, Figure | LeftOut]
 
 
