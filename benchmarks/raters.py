@@ -526,7 +526,7 @@ def trial(seed: int) -> list[str]:
         words = ["--people", str(root / "people"), "--seed", str(seed), "--repeats", "3"]
         words += ["--known", "2", "--practice", "1", "--per-item", "2"]
         words += ["--least-seconds", str(LEAST), "--instructions", str(root / "how.md")]
-        words += ["--sample", "30", "--encoding", "all"]
+        words += ["--sample", "30", "--show", "all"]
         words += [word for name in raters for word in ("--rater", name)]
         server = Studio(str(dataset), *words, cache=root / "cache")
         threads = [

@@ -147,6 +147,7 @@ class Studio:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return
             except OSError:
+                assert self.process.poll() is None, "the studio has ended"
                 time.sleep(0.05)
         raise AssertionError("the studio does not answer")
 

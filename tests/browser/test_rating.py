@@ -49,7 +49,7 @@ def rating(folder: Path, tmp_path: Path) -> Iterator[Studio]:
         "40",
         "--known",
         "2",
-        "--encoding",
+        "--show",
         "all",
     )
     made = Studio(str(folder / "ds"), *people, cache=folder / "cache")
@@ -195,7 +195,7 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         "--instructions",
         str(tmp_path / "how.md"),
     )
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--encoding", "all", *design)
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--show", "all", *design)
     study = Studio(str(dataset), *people, cache=tmp_path / "cache")
     try:
         browser.open(study.links["anna"])

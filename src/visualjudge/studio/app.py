@@ -267,7 +267,11 @@ class Pages:
     def judges(self, request: Request) -> Response:
         """Compare two runs on one question type, with counts that link to the questions."""
         place, shelf = self._shelf(request)
-        runs, params, kinds = [run for run, _ in shelf.runs], request.query_params, _kinds(shelf)
+        runs, params, kinds = (
+            [run for run, _ in shelf.runs],
+            request.query_params,
+            shelf.study.types(),
+        )
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
         # Outcomes of both runs are rows and columns, so links to the grid name them.
         sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
@@ -291,7 +295,7 @@ class Pages:
     def slices(self, request: Request) -> Response:
         """Show the share of right answers by a facet and judge, or by two facets for one judge."""
         place, shelf = self._shelf(request)
-        params, kinds = request.query_params, _kinds(shelf)
+        params, kinds = request.query_params, shelf.study.types()
         facets, runs = (
             {facet.name: facet for facet in shelf.facets()},
             [run for run, _ in shelf.runs],
@@ -447,10 +451,6 @@ def _state(request: Request) -> State:
     return State.from_query(request.query_params.multi_items())
 
 
-def _kinds(shelf: Shelf) -> list[str]:
-    return shelf.study.types() or ["pairwise"]
-
-
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
     """Return the run named in the address, else the n-th, else the last."""
     named = [run for run in runs if run.slug == slug]
@@ -465,9 +465,8 @@ def _whole(text: str | None, default: int) -> int:
 
 
 def json_response(value: Any) -> Response:
-    """Return a value as JSON, with arrays as lists."""
-    content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Response(content, media_type="application/json")
+    """Return a value as JSON."""
+    return Response(orjson.dumps(value), media_type="application/json")
 
 
 def missing(what: str) -> HTTPException:

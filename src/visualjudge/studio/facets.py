@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.studio.study import FACETS, MARGIN_NAMES, Study
-from visualjudge.studio.verdicts import CONSISTENCY, NO_WRONG, OUTCOMES, STATUSES, RunVerdicts
+from visualjudge.studio.verdicts import CONSISTENCY, NO_WRONG, OUTCOMES, RunVerdicts
 from visualjudge.studio.working_sets import Marked
 from visualjudge.vision.encodings import encoding_title
 
@@ -32,7 +32,7 @@ TITLES = {
     "answer": "Answer",
 }
 # Facets of a run; its slug follows a dot.
-OF_RUNS = ("outcome", "status", "order", "wrong_difference")
+OF_RUNS = ("outcome", "order", "wrong_difference")
 WRONG_DIFFERENCE = "Largest wrong difference"
 UNTAGGED = "(no tag)"
 MOST_VALUES = 12
@@ -79,8 +79,7 @@ class Facet:
 
 def encoding_label(value: str) -> str:
     """Return the human name of ``task/stem``."""
-    task, _, stem = value.partition("/")
-    return encoding_title(task, stem)
+    return encoding_title(*value.split("/", 1))
 
 
 def spaced(value: str) -> str:
@@ -92,7 +91,6 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": spaced,
     "form": _KINDS.__getitem__,
-    "status": spaced,
     "probe": spaced,
     "error_type": spaced,
 }
@@ -125,16 +123,11 @@ def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
 def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
     """Return the facets of one run."""
     at = f"o{run.number}"
-    held = [
-        tuple(status for k, status in enumerate(STATUSES) if mask >> k & 1)
-        for mask in range(1 << len(STATUSES))
-    ]
     wrong = [*((name,) for name in MARGIN_NAMES[:NO_WRONG]), ()]
     rows = (
         ("outcome", "Outcome", "outcome", 0, [(one,) for one in OUTCOMES]),
         ("order", "Both orders", "consistency", 0, [(one,) for one in CONSISTENCY]),
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
-        ("status", "Status", "statuses", 0, held),
     )
     return [
         Facet(f"{kind}.{slug}", title, f"ifnull({at}.{column}, {none})", values, name)

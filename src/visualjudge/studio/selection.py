@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
 import orjson
 
 from visualjudge.studio.facets import (
@@ -166,12 +167,17 @@ class Shelf:
 
     def _counted(self, state: State) -> dict[str, Counter[str]]:
         facets = self.facets()
-        rows = self.rows(state, ", ".join(facet.column for facet in facets))
-        columns = zip(*rows, strict=True) if rows else [()] * len(facets)
-        counts = {
-            facet.name: facet.by_value(Counter(codes))
-            for facet, codes in zip(facets, columns, strict=True)
-        }
+        own = [facet for facet in facets if facet.column.startswith("q.")]
+        others = [facet for facet in facets if facet not in own]
+        small = f"char({', '.join(facet.column for facet in others)})"
+        rows = self.rows(state, f"q.codes, {small}")
+        stored, computed = b"".join(row[0] for row in rows), "".join(row[1] for row in rows)
+        counts = {}
+        for some, codes in ((own, stored), (others, computed.encode("utf-32-le"))):
+            table = np.frombuffer(codes, np.uint32).reshape(-1, len(some))
+            for facet, column in zip(some, table.T, strict=True):
+                numbers = enumerate(np.bincount(column).tolist())
+                counts[facet.name] = facet.by_value({code: n for code, n in numbers if n})
         for facet in facets:
             if facet.name in dict(state.chosen):
                 count = f"{facet.column}, count(*)"

@@ -134,7 +134,7 @@ class Site:
     def stop(self) -> None:
         """End the thread of :meth:`open_all`, so that no partial file is left."""
         self._stopped.set()
-        if self._thread is not None:
+        if self._thread:
             self._thread.join(STOPPED_WITHIN_S)
         forget_scratch(self.home)
 

@@ -13,6 +13,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -31,13 +32,14 @@ from visualjudge.dataset.json_form import question_from_wire, question_to_wire
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.1.1"
+FORMAT = "1.1.3"
 NONE = "(none)"
 # Size in bytes above which questions are read by another process, while pages are served.
 LARGE = 32 * 2**20
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
-# Criteria of a question; each is a column with the code of its values, one or several.
+# Criteria of a question; each is a column with the code of its values, one or several. The column
+# ``codes`` has all of them, which is faster to read.
 FACETS = (
     "task",
     "form",
@@ -66,7 +68,7 @@ CREATE TABLE vocabulary (facet TEXT, code INTEGER, json TEXT, PRIMARY KEY (facet
 CREATE TABLE record (row INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, prompt INTEGER, difference REAL,
     options INTEGER, changed INTEGER, open_ended INTEGER, pair INTEGER,
-    {", ".join(f"of_{name} INTEGER" for name in FACETS)});
+    codes BLOB, {", ".join(f"of_{name} INTEGER" for name in FACETS)});
 CREATE INDEX of_group ON question (of_group);
 CREATE INDEX of_pair ON question (pair);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -79,7 +81,7 @@ CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turn
 CREATE INDEX of_run ON verdict (run, start);
 CREATE VIRTUAL TABLE replies USING fts5(words, {_TOKENS});
 CREATE TABLE outcome (run INTEGER, row INTEGER, outcome INTEGER, consistency INTEGER,
-    statuses INTEGER, asked INTEGER, answered INTEGER, right INTEGER, failed INTEGER, share REAL,
+    asked INTEGER, answered INTEGER, right INTEGER, failed INTEGER, share REAL,
     wrong REAL, of_wrong INTEGER, PRIMARY KEY (run, row)) WITHOUT ROWID;
 CREATE TABLE mark (row INTEGER PRIMARY KEY, star INTEGER, tag INTEGER, note INTEGER);
 """
@@ -90,11 +92,6 @@ def words_of(text: str) -> str:
     """Return a text as it is searched: words only, since a prediction as text is mostly numbers."""
     content = text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore").encode()
     return b" ".join(content.translate(_LETTERS).split()).decode()
-
-
-def margin_code(difference: float | None) -> int:
-    """Return the place of a difference of scores in ``MARGIN_NAMES``."""
-    return len(MARGINS) + 1 if difference is None else sum(difference >= m for m in MARGINS)
 
 
 @contextmanager
@@ -119,7 +116,7 @@ class Study:
         self._writer = _connected(path)
         self._writing = threading.RLock()
         self.checksum = str(self.all("SELECT value FROM meta WHERE name = 'checksum'")[0][0])
-        self.count = int(self.all("SELECT count(*) FROM question")[0][0])
+        self.count: int = self.all("SELECT count(*) FROM question")[0][0]
         self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
         for name, text in self.all("SELECT facet, json FROM vocabulary ORDER BY facet, code"):
             self.values[name].append(tuple(orjson.loads(text)))
@@ -141,13 +138,13 @@ class Study:
             yield self._writer
 
     def types(self) -> list[str]:
-        """Return the question types, in order of appearance."""
-        return [value for (value,) in self.values["type"]]
+        """Return the question types, in order of appearance; pairwise without a question."""
+        return [value for (value,) in self.values["type"]] or ["pairwise"]
 
     def row_of(self, identity: str) -> int | None:
         """Return the row of a question's id, or None if there is none."""
-        found = self.all("SELECT row FROM question WHERE id = ?", identity)
-        return int(found[0][0]) if found else None
+        (row,) = self.rows_of([identity])
+        return None if row < 0 else row
 
     def rows_of(self, identities: Iterable[str]) -> list[int]:
         """Return the row of each id, or -1 if there is none."""
@@ -257,10 +254,10 @@ def _fill(db: sqlite3.Connection, root: Path) -> None:
     codes: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in FACETS}
     prompts: dict[int, int] = {}
     pairs: dict[int, int] = {}
-    left, first = iter(dataset.questions), 0
+    left = enumerate(dataset.questions)
     while batch := list(islice(left, _BATCH)):
         rows, texts, records = [], [], []
-        for row, question in enumerate(batch, first):
+        for row, question in batch:
             words = words_of(question.prompt)
             new = len(prompts)
             number = prompts.setdefault(hash(words), new)
@@ -271,9 +268,9 @@ def _fill(db: sqlite3.Connection, root: Path) -> None:
             changed = probe is not None and probe.design != "control"
             facts = (difference_of(question), options, changed, not has_answer(question))
             pair = pairs.setdefault(_same_case(question), len(pairs))
-            rows.append((row, question.id, number, *facts, pair, *own.values()))
+            stored = array("I", own.values()).tobytes(), *own.values()
+            rows.append((row, question.id, number, *facts, pair, *stored))
             records.append((row, orjson.dumps(question_to_wire(question)).decode()))
-        first += len(batch)
         marks = ", ".join("?" * len(rows[0]))
         try:
             db.executemany(f"INSERT INTO question VALUES ({marks})", rows)
@@ -281,7 +278,7 @@ def _fill(db: sqlite3.Connection, root: Path) -> None:
             raise DataError(f"{root}: questions: id: must be unique") from None
         db.executemany("INSERT INTO record VALUES (?, ?)", records)
         db.executemany("INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts)
-        images = {(name,) for question in batch for name in question.images}
+        images = {(name,) for _, question in batch for name in question.images}
         db.executemany("INSERT OR IGNORE INTO image VALUES (?)", images)
     for name, known in codes.items():
         db.executemany(
@@ -309,7 +306,7 @@ def _codes(codes: Mapping[str, dict[tuple[str, ...], int]], question: Question) 
 
 
 def _values(question: Question) -> dict[str, tuple[str, ...]]:
-    probe = question.probe
+    probe, margin = question.probe, difference_of(question)
     return {
         "task": (question.task,),
         "form": (shown_as(question) or "text",),
@@ -322,7 +319,7 @@ def _values(question: Question) -> dict[str, tuple[str, ...]]:
         "source": _distinct(source or NONE for source in question.sources),
         "probe": (NONE if probe is None else probe.name,),
         "group": (NONE if probe is None else probe.group,),
-        "margin": (MARGIN_NAMES[margin_code(difference_of(question))],),
+        "margin": (MARGIN_NAMES[-1 if margin is None else sum(margin >= m for m in MARGINS)],),
         "answer": (_answer(question),),
     }
 

@@ -40,11 +40,11 @@ SELECT run, row,
         WHEN rights = asked - unsure THEN 1 WHEN rights = 0 THEN 3 ELSE 2 END,
     CASE WHEN asked_ba = 0 OR asked_ba = asked THEN 0 WHEN read_ab = 0 OR read_ba = 0 THEN 3
         WHEN (lean_ab > 0) - (lean_ab < 0) = (lean_ba > 0) - (lean_ba < 0) THEN 1 ELSE 2 END,
-    statuses, iif(open_ended, 0, asked), iif(open_ended, 0, answered), rights, failed,
+    iif(open_ended, 0, asked), iif(open_ended, 0, answered), rights, failed,
     iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG})
 FROM (SELECT run, row, open_ended, count(*) AS asked, sum(usable) AS answered,
         sum(status = {_UNSURE}) AS unsure, sum(NOT usable AND status <> {_UNSURE}) AS failed,
-        sum(right) AS rights, sum(DISTINCT 1 << status) AS statuses, max(wrong) AS wrong,
+        sum(right) AS rights, max(wrong) AS wrong,
         sum(turned) AS asked_ba, sum(usable AND NOT turned) AS read_ab,
         sum(usable AND turned) AS read_ba, sum(iif(usable AND NOT turned, {_LEAN}, 0)) AS lean_ab,
         sum(iif(usable AND turned, {_LEAN}, 0)) AS lean_ba

@@ -367,14 +367,15 @@ class PeoplePages:
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**shown, "given": given}
-        state = {
-            "question": question,
-            "answered": rater.counted,
-            "past": len(rater.slots),
-            "left": left,
-            "feedback": feedback,
-        }
-        return json_response(state)
+        return json_response(
+            {
+                "question": question,
+                "answered": rater.counted,
+                "past": len(rater.slots),
+                "left": left,
+                "feedback": feedback,
+            }
+        )
 
 
 def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
