@@ -23,7 +23,7 @@ QUESTIONS = [pair(k, (3.0, 1.0)) for k in range(12)]
 READERS: dict[str, Callable[[Path, Any], object]] = {
     "report": lambda run, named: analyse([run], dataset=named),
     "card": lambda run, named: vj.card([run], dataset=named),
-    "label": lambda run, named: vj.label([run], 3, dataset=named),
+    "label": lambda run, named: vj.label(run, 3, dataset=named),
 }
 
 

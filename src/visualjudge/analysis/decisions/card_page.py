@@ -37,10 +37,8 @@ TASK_COLUMNS = (
 )  # fmt: skip
 
 
-def checks_table(judges: Sequence[JudgeCard], names: Sequence[str] = ()) -> Table:
-    """Return the checks: of one judge with all figures, of several side by side under their
-    ``names``.
-    """
+def checks_table(judges: Sequence[JudgeCard]) -> Table:
+    """Return the checks: of one judge with all figures, of several side by side."""
     first = judges[0].checks if judges else ()
     if len(judges) == 1:
         columns = ["Check", "State", "Value", "95 %", "Required", "Images", "Why"]
@@ -49,7 +47,7 @@ def checks_table(judges: Sequence[JudgeCard], names: Sequence[str] = ()) -> Tabl
             for c in first
         ]
         return Table(tuple(columns), tuple(rows))
-    columns = ["Check", "Required", *(names or [judge.judge for judge in judges])]
+    columns = ["Check", "Required", *(judge.judge for judge in judges)]
     beside = [
         (LABELS[c.name], c.required, *(_state(judge.of(c.name), True) for judge in judges))
         for c in first

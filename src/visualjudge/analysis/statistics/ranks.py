@@ -29,8 +29,6 @@ def rank_sets(
     covariance: ArrayLike,
     freedom: ArrayLike,
     groups: IntArray | None = None,
-    *,
-    together: bool = False,
 ) -> tuple[RankSet | None, ...]:
     """Return the best and the worst rank (1 = highest value) of each of S systems within its group.
 
@@ -44,8 +42,6 @@ def rank_sets(
         Degrees of freedom of the differences: one number, or (S, S).
     groups
         (S,) group numbers; None: one group.
-    together
-        Whether the sets of all systems of a group hold at once.
 
     A set is None if the system's value is NaN or the system is alone in its group. A system with
     value NaN may have any rank, which widens the sets of the others. A difference without spread
@@ -56,17 +52,13 @@ def rank_sets(
     group = np.zeros(means.size, dtype=np.int64) if groups is None else groups
     variance = np.diag(spread)[:, None] + np.diag(spread)[None, :] - 2 * spread
     sets: list[RankSet | None] = []
-    signs = decided(means, spread, free, group) if together else None
     for i in range(means.size):
         beside = (group == group[i]) & (np.arange(means.size) != i)
         if not np.isfinite(means[i]) or not beside.any():
             sets.append(None)
             continue
         others = np.flatnonzero(np.isfinite(means) & beside)
-        if signs is None:
-            differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
-        else:
-            differ = signs[others, i]
+        differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
         above, below = int((differ > 0).sum()), int((differ < 0).sum())
         sets.append((1 + above, int(beside.sum()) + 1 - below))
     return tuple(sets)
