@@ -35,6 +35,25 @@ _ANSWER_LINE = re.compile(
 )
 
 
+def reply_of(body: Mapping[str, Any], _schema: object = None) -> Reply:
+    """Return the first choice of a chat completion, without its usage."""
+    choice = body["choices"][0]
+    message = choice["message"]
+    refused = message.get("refusal")
+    text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
+    text, notes = (text, ()) if text.strip() else _reasoned(message)
+    reason = text_of(choice.get("finish_reason"))
+    finish = "refusal" if refused else finish_of(reason)
+    cause = CONTENT_FILTER if reason == "content_filter" else None
+    calls, echo = _calls(message)
+    listed = member(choice.get("logprobs"), "content")
+    tops = [member(one, "top_logprobs") for one in (listed if isinstance(listed, list) else ())]
+    tokens, about_tokens = tokens_of(listed, tops, _TOKEN)
+    return Reply(
+        text, finish, {}, tokens, (*notes, *about_tokens), cause=cause, calls=calls, echo=echo
+    )
+
+
 class ApiClient(RemoteClient):
     """One model on an OpenAI-compatible server.
 
@@ -107,21 +126,7 @@ class ApiClient(RemoteClient):
             )
         return {"reasoning": {"max_tokens": effort}}
 
-    def _reply(self, body: Mapping[str, Any]) -> Reply:
-        choice = body["choices"][0]
-        message = choice["message"]
-        refused = message.get("refusal")
-        text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
-        text, notes = (text, ()) if text.strip() else _reasoned(message)
-        reason = text_of(choice.get("finish_reason"))
-        finish = "refusal" if refused else finish_of(reason)
-        cause = CONTENT_FILTER if reason == "content_filter" else None
-        calls, echo = _calls(message)
-        listed = member(choice.get("logprobs"), "content")
-        tops = [member(one, "top_logprobs") for one in (listed if isinstance(listed, list) else ())]
-        tokens, about_tokens = tokens_of(listed, tops, _TOKEN)
-        notes += about_tokens
-        return Reply(text, finish, {}, tokens, notes, cause=cause, calls=calls, echo=echo)
+    _reply = staticmethod(reply_of)
 
     def _usage(self, body: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
         usage = body.get("usage")
@@ -221,5 +226,4 @@ def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None
         call_of(member(call, "id"), k, member(call, "function"), "arguments")
         for k, call in enumerate(listed if isinstance(listed, list) else ())
     )
-    sent = {name: message[name] for name in _ECHOED if message.get(name) is not None}
-    return calls, echo_of(sent, calls)
+    return calls, echo_of({k: message[k] for k in _ECHOED if message.get(k) is not None}, calls)

@@ -16,7 +16,7 @@ from visualjudge.core.untrusted import Kind, apart, archive, check_file, confine
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
-ROWS_AT_ONCE, MOST_ROWS = 50_000, 200_000
+ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
