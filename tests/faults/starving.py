@@ -39,9 +39,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from faults.chaos import chaos
 from making import make_folder
-from visualjudge.cli import studio
 from visualjudge.cli.main import run
 from visualjudge.core.seeding import rng_for
+from visualjudge.studio import serving as studio_serving
 from visualjudge.studio.people.access import Tokens
 from visualjudge.studio.places import cache_home
 from visualjudge.vision.raster.images import png_bytes, write_png
@@ -134,7 +134,7 @@ give ``pipeline`` no value.
 """
 
 
-def visit(app: Any, port: int) -> None:
+def visit(app: Any, _host: str, port: int) -> None:
     """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers
     six questions.
     """
@@ -226,7 +226,7 @@ def prepare(made: Path, server: str) -> None:
     (made / "judgebench").mkdir()
     (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     told = BOXES.format(made)
-    oracle = "--backend baseline --model oracle:0.8 --set cache=false"
+    oracle = "--backend baseline --model oracle:0.8"
     lines = [
         f"build {made}/data --out {made}/dataset --workers 1",
         f"judge {made}/dataset {oracle} --out {made}/run",
@@ -264,7 +264,7 @@ def forked(
                 os.dup2(writing, number)
             sys.argv = ["visualjudge", *words]
             if words[0] == "studio":
-                os.environ["XDG_CACHE_HOME"], studio._run = "cache", visit
+                os.environ["XDG_CACHE_HOME"], studio_serving.serve = "cache", visit
             faulthandler.dump_traceback_later(LONGEST_S - 2)
             before()
             run()
