@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -45,6 +45,10 @@ def agreement(
     ] = None,
     json: JsonFile = None,
     out: PageFile = None,
+    as_published: Annotated[
+        Literal["viescore"] | None,
+        typer.Option(help="Figures as in a publication: viescore.", metavar="NAME"),
+    ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
@@ -83,8 +87,10 @@ def agreement(
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
+    published = None if as_published is None else _published(every, judge or [])
     if json is not None:
-        write_json(json, plain(asdict(result)))
+        told = plain(asdict(result))
+        write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
     for table in tables_of(result):
@@ -94,6 +100,8 @@ def agreement(
             f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "
             "overview of the study says how often they are equal."
         )
+    if published is not None:
+        typer.echo(published[0])
     if run:  # ratings alone have no card
         following("card", run[0])
     remarks = of_runs.remarks if of_runs else NO_REMARKS
@@ -117,3 +125,13 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
         return []
     reasons = ((name, apart(ratings.filter(pl.col("rater") == name), people)) for name in names)
     return [f"{name}: {reason}" for name, reason in reasons if reason is not None]
+
+
+def _published(ratings: Any, judges: list[str]) -> tuple[str, Any]:
+    """Return the cells published beside the means, as text and as JSON."""
+    from visualjudge.analysis.decisions.decision_json import published_json
+    from visualjudge.analysis.decisions.decision_tables import published_table
+    from visualjudge.analysis.decisions.published_agreement import as_published
+
+    cells = as_published(ratings, judges)
+    return published_table(cells).text(), published_json(cells)

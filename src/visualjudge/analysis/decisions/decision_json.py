@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
+    from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
 Json = dict[str, Any]
 Interval = tuple[float, float]
@@ -197,3 +199,23 @@ def probabilities_json(card: JudgeCard) -> Json | None:
         "images": found.images,
         "bins": [{"stated": b.stated, "observed": b.observed, "n": b.n} for b in found.bins],
     }
+
+
+# ------------------------------------------------ tables as published
+
+
+def published_json(cells: Sequence[PublishedCell]) -> Json:
+    """Return cells as published beside the means."""
+    rows = [
+        {
+            "rater": cell.rater,
+            "kind": cell.kind,
+            "dimension": cell.dimension,
+            "published": cell.published,
+            "spearman": cell.mean,
+            "by_source": dict(cell.by_source),
+            "items": cell.items,
+        }
+        for cell in cells
+    ]
+    return {"scheme": "viescore", "rows": rows}

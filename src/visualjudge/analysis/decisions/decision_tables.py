@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.correct import Leaderboard
+    from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
 
 number, span = partial(figure_text.number, digits=3), partial(figure_text.span, digits=3)
@@ -75,3 +77,22 @@ def _compared(board: Leaderboard) -> bool:
     """Return whether two sources of one group have a corrected figure."""
     known = [row.group for row in board.rows if row.corrected is not None]
     return len(set(known)) < len(known)
+
+
+def published_table(cells: Sequence[PublishedCell]) -> Table:
+    """Return cells as published beside the correct figure."""
+    rows = tuple(
+        (
+            cell.dimension,
+            cell.rater,
+            number(cell.published, digits=4),
+            number(cell.mean, digits=4),
+            str(len(cell.by_source)),
+        )
+        for cell in cells
+    )
+    note = (
+        "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is too "
+        "small. Mean: the mean of ρ."
+    )
+    return Table(("Dimension", "Rater", "As published", "Mean", "Sources"), rows, (note,), keys=2)
