@@ -27,6 +27,9 @@ import numpy as np
 from scipy import sparse, special
 
 from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    LEVEL,
+    POWER,
     TAIL,
     holm,
     norm_isf,
@@ -42,8 +45,6 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 PairState = Literal["right", "wrong", "undecided", "close"]
 AnswerState = Literal["yes", "in_part", "no", "too_few"]
 Ends = tuple[float, float]
-LEVEL, POWER = 0.05, 0.8
-MIN_IMAGES = 5
 MOST_TIMES = 20
 """A pair that needs more than this many times the images is too close to be settled."""
 GROUP, MOST_GROUPS = 30, 12
@@ -269,7 +270,7 @@ def _by_strengths(rows: Comparisons, outcome: FloatArray, pair: IntArray) -> lis
         places = np.flatnonzero(group[pair[:, 0]] == own)
         kept = np.isfinite(outcome) & (group[rows.first] == own)
         images = int(np.unique(rows.image[kept]).size)
-        if len(places) < 2 or images < MIN_IMAGES:
+        if len(places) < 2 or images < LEAST_IMAGES:
             continue
         found = _fitted(rows, outcome, kept)
         for place in places:
@@ -359,7 +360,7 @@ def _smallest(
     curve: Curve | None, spread: float | None, images: float, tail: float
 ) -> float | None:
     """Return the smallest mean difference that ``images`` separate with the stated power."""
-    if curve is None or spread is None or images < MIN_IMAGES:
+    if curve is None or spread is None or images < LEAST_IMAGES:
         return None
 
     def separates(difference: float) -> bool:

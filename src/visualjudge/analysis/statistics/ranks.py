@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from visualjudge.analysis.estimate import LEVEL
 from visualjudge.core.records import FloatArray, IntArray
 
 RankSet = tuple[int, int]
-ALPHA = 0.05
 
 
 def rank_sets(
@@ -97,4 +97,4 @@ def _decided(
     steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)
     adjusted[order] = steps
-    return np.where(adjusted < ALPHA, np.sign(difference), 0.0)
+    return np.where(adjusted < LEVEL, np.sign(difference), 0.0)

@@ -20,7 +20,14 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, Measure, holm, renumbered, sums as totals
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    LEVEL,
+    Measure,
+    holm,
+    renumbered,
+    sums as totals,
+)
 from visualjudge.analysis.fits import Fit, fit, interval, of_others, p_value
 from visualjudge.analysis.statistics.ranks import RankSet, decided, rank_sets
 from visualjudge.core.records import FloatArray, IntArray
@@ -29,7 +36,6 @@ Interval = tuple[float, float]
 KNOTS = (0.2, 0.4, 0.6, 0.8)
 MOST_LEFT_OUT = 300
 """Images up to which each is left out: with as many regressors, the sandwich is too narrow."""
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
