@@ -1,5 +1,5 @@
-"""The width of a table does not depend on who runs the tests; one line at the end says what was not
-run, and why.
+"""The width of a table does not depend on who runs the tests, and no result on how fast; one line
+at the end says what was not run, and why.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from collections import Counter
 
 from _pytest.reports import BaseReport
 from _pytest.terminal import TerminalReporter
+from hypothesis import settings
 
 # pytest-xdist sets it in its workers
 os.environ.pop("COLUMNS", None)
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -161,7 +161,7 @@ def test_choice_of_few_groups_lies_within_the_choice_of_many() -> None:
     assert spread(groups, 20, seed=5)[:10] == spread(groups, 10, seed=5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.randoms(use_true_random=False), st.integers(0, 5))
 def test_order_of_records_does_not_matter(random: object, seed: int) -> None:
     notes = _notes(5, [1, 2, 2, 4], prompts=["x", None])
@@ -204,7 +204,7 @@ TRAITS = st.tuples(
 
 
 @given(st.lists(TRAITS, unique=True, max_size=30), st.integers(0, 31), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_each_next_group_is_the_one_least_like_those_chosen(
     keys: list[tuple[str, tuple[str, ...] | None, str | None, str]], count: int, seed: int
 ) -> None:

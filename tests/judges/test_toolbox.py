@@ -165,7 +165,7 @@ RULES = {
 }
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(["x", "n", "s", "z"]), JSON))
 def test_arguments_that_pass_keep_to_the_schema(arguments: dict[str, Any]) -> None:
     try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.core.records import QuestionType
@@ -28,7 +28,6 @@ def _prompt(kind: QuestionType, texts: list[str], prompts: PromptSet = V1) -> Pr
 
 
 @pytest.mark.parametrize("kind", COUNT)
-@settings(deadline=None)
 @given(texts=st.lists(Texts, min_size=5, max_size=5))
 def test_spans_cut_out_what_was_put_in_whatever_it_holds(
     kind: QuestionType, texts: list[str]

@@ -72,9 +72,7 @@ def test_words_are_found_in_prompts_and_replies_and_ids(client: TestClient, slug
     assert client.get(f"/d/{slug}/facets?q=nowhere").json()["total"] == 0
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=30))
 def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
     assert len(site.shelf(slug).select(State(words=words.strip()))) <= 70
@@ -92,9 +90,7 @@ def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
     assert client.get(f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00").status_code == 200
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObject) -> None:
     shelf = site.shelf(slug)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from visualjudge.vision.masks.features import mask_features
 from visualjudge.vision.masks.record import Instance, Masks
@@ -44,7 +44,6 @@ def test_the_right_place_stands_out_and_a_wrong_one_does_not() -> None:
         assert right[name] > beside[name] + 0.1
 
 
-@settings(deadline=None)
 @given(st.floats(30, 130), st.floats(30, 90), st.floats(3, 28))
 def test_over_grey_no_place_is_better_than_another(x: float, y: float, radius: float) -> None:
     found = evidence(view_of(GREY), samples(disc(x, y, radius)))

@@ -21,7 +21,7 @@ from visualjudge.vision.drawing.canvas import line_width
 from visualjudge.vision.drawing.grid import cell_side
 from visualjudge.vision.drawing.palette import color_at
 
-SLOW = settings(deadline=None, max_examples=40)
+SLOW = settings(max_examples=40)
 LABELS = st.text(min_size=1, max_size=12).filter(
     lambda s: s.strip() and not any(0xD800 <= ord(c) < 0xE000 for c in s)
 )
@@ -108,7 +108,7 @@ def test_symbols_say_the_same_as_the_matrix(scene: tuple[Pixels, list[BoolArray]
     ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.floats(2, 9), st.floats(0.05, 0.6))
 def test_polygons_fill_back_to_the_mask_without_its_holes(
     seed: int, sigma: float, share: float
@@ -281,7 +281,7 @@ def test_empty_prediction_leaves_the_photograph_and_gives_valid_json(task: str) 
             json.loads(shown.text)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(LABELS, st.integers(1, 90), st.integers(1, 90))
 def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(
     label: str, height: int, width: int

@@ -65,7 +65,7 @@ def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) 
     assert runs[0] == runs[1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.sampled_from(["localization", "background", "duplicate"]))
 def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> None:
     for _, prediction in perturbed(

@@ -81,7 +81,7 @@ def box_data(rng: np.random.Generator, images: int) -> tuple[list[Any], list[Any
     return pairs, truths, found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000))
 def test_box_ap_is_pycocotools(seed: int) -> None:
     pairs, truths, found = box_data(np.random.default_rng(seed), 12)
@@ -92,7 +92,7 @@ def test_box_ap_is_pycocotools(seed: int) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000))
 def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(seed: int) -> None:
     """IoU = (w − d) / (w + d) is 0.8 for w = 9d and 0.6 for w = 4d, whatever d and the place."""
@@ -122,7 +122,7 @@ def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(seed: in
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10_000))
 def test_mask_ap_is_pycocotools(seed: int) -> None:
     boxes, truths, found = box_data(np.random.default_rng(seed), 6)
@@ -153,7 +153,7 @@ def test_mask_ap_is_pycocotools(seed: int) -> None:
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10_000))
 def test_keypoint_ap_is_pycocotools(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from pycocotools import mask as coco_mask
 
 from visualjudge import score
@@ -65,7 +65,6 @@ def test_crowd_neither_is_to_be_found_nor_makes_a_box_wrong() -> None:
     assert score("object_detection", boxes(BOX, {**inside, "label": "dog"}), boxes(BOX, crowd)) < 10
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=6))
 def test_box_iou_is_pycocotools(quads: list[tuple[int, int, int, int]]) -> None:
     xyxy = np.array([(x, y, x + w + 1, y + h + 1) for x, y, w, h in quads], dtype=float)

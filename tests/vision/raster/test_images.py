@@ -27,7 +27,7 @@ from visualjudge.vision.raster.images import (
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     hnp.arrays(
         np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))

@@ -16,7 +16,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_rle, mask_from_wire, rle_of
 
 MASKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=20))
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PATIENT = settings(suppress_health_check=[HealthCheck.too_slow])
 """On a machine that others share."""
 
 

@@ -91,7 +91,7 @@ def test_a_region_is_inside_the_image_and_covers_the_box(
     assert x1 - 1 < min(size[1], box[2]) <= x1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 2000), st.integers(1, 2000))
 def test_shown_images_have_the_proportions_and_are_not_longer_than_the_limit(
     high: int, wide: int
