@@ -16,7 +16,6 @@ from visualjudge.analysis.statistics.systems import (
     Favour,
     SystemAgreement,
     fair_fit,
-    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
@@ -133,8 +132,8 @@ def _measured(asked: Items) -> KindOfSystem | None:
     found, silent = asked.answered()
     if not found.names:
         return None
-    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names))
-    agreement = system_agreement(sums, found.group)
+    values = found.said, found.truth, found.source
+    agreement = system_agreement(*values, found.image, found.group)
     if agreement is None:
         return None
     question = found.item.rank("dense").to_numpy().astype(np.int64)
