@@ -165,12 +165,19 @@ def grid(
     title: str = "",
     notes: Sequence[str] = (),
     keys: int = 1,
+    hidden: Sequence[str] = (),
     hit: Callable[[Row], bool] = lambda _: False,
 ) -> text_tables.Table:
-    """Return the rows under their column titles, without empty columns; ``hit`` marks rows."""
+    """Return the rows under their column titles, without empty columns and those ``hidden``;
+    ``hit`` marks rows.
+    """
     found = list(rows)
     cells = [columns.cells(row) for row in found]
-    kept = [k for k in range(len(columns.shown)) if any(set(row[k]) - EMPTY for row in cells)]
+    kept = [
+        k
+        for k, column in enumerate(columns.shown)
+        if column.key not in hidden and any(set(row[k]) - EMPTY for row in cells)
+    ]
     return text_tables.Table(
         tuple(columns.titles[k] for k in kept),
         tuple(tuple(row[k] for k in kept) for row in cells),
