@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from visualjudge.cli.options import SeedOption, SkipInvalid, settings
-from visualjudge.cli.output import following, stages, tell
+from visualjudge.cli.output import following, last_of, tell
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 
@@ -73,13 +73,11 @@ def perturb(
                 item = dataclasses.replace(item, image_id=named(item, id_prefix))
             yield item
 
-    done = Made()
-    with FolderWriter(out, task, replace=replace) as writer, stages() as progress:
-        around = surroundings(read())
+    with FolderWriter(out, task, replace=replace) as writer:
         made = perturb_samples(
             writer,
             read(),
-            around,
+            surroundings(read()),
             levels=per_image,
             seed=seed,
             wanted=error_type,
@@ -88,9 +86,7 @@ def perturb(
             file=Path(gt).name,
             metric=metric,
         )
-        for number, state in enumerate(made, 1):
-            done = state
-            progress("putting errors in", number, number + 1)
+        done = last_of("putting errors in", made, Made())
         if len(writer):
             writer.commit()
     where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"

@@ -7,23 +7,18 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.main import app_of
 from visualjudge.cli.output import AsJson, print_json
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Show the encodings or the plug-ins.",
-    epilog="Example: visualjudge show encodings --task keypoint",
-)
 
-
-@app.command(epilog="Example: visualjudge show encodings --task keypoint --json")
 def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's.", metavar="TASK")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all encodings: 53 standard and 2 extended ones."""
+    """List all encodings: 53 standard and 2 extended ones.
+
+    Example: visualjudge show encodings --task keypoint --json
+    """
     from visualjudge.vision.encode import encodings as rows
 
     fields = ("task", "stem", "kind", "is_base_ablation", "is_final")
@@ -40,9 +35,11 @@ def encodings(
         print(f"{row.task:<34}{row.stem:<27}{row.kind:<7}{mark:<10}{style}".rstrip())
 
 
-@app.command(epilog="Example: visualjudge show plugins --json")
 def plugins(as_json: AsJson = False) -> None:
-    """List the installed plug-ins with what each registered, or why it was skipped (status 1)."""
+    """List the installed plug-ins with what each registered, or why it was skipped (status 1).
+
+    Example: visualjudge show plugins --json
+    """
     from visualjudge.core.registry import GROUP, plugins as installed
 
     rows = installed()
@@ -56,3 +53,10 @@ def plugins(as_json: AsJson = False) -> None:
             print(f"{row.name}  {row.distribution} {row.version}  {registered}")
     if any(row.problem for row in rows):
         raise typer.Exit(1)
+
+
+app = app_of(
+    {"encodings": encodings, "plugins": plugins},
+    help="Show the encodings or the plug-ins.",
+    epilog="Example: visualjudge show encodings --task keypoint",
+)
