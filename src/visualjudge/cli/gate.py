@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.main import app_of
+from visualjudge.cli.main import command_of
 from visualjudge.cli.options import ModelOptions, MovedDataset
 from visualjudge.cli.output import following, say, write as write_to
 from visualjudge.core.errors import UsageError
@@ -88,7 +88,7 @@ def check(
     raise typer.Exit(found.status)
 
 
-app = app_of(
+app = command_of(
     {"write": write, "check": check},
     help="Check in continuous integration that a judge is still the one that was tested.",
     epilog="Example: visualjudge gate check runs/new --lock judge.lock",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
-from visualjudge.cli.main import Commands, app_of
+from visualjudge.cli.main import Commands, command_of
 from visualjudge.cli.options import pairs_of
 from visualjudge.cli.output import end_with, following, last_of, say, tell
 from visualjudge.core.errors import DataError, UsageError
@@ -44,24 +44,16 @@ class Formats(Commands):
     def made(self, name: str) -> Any:
         from visualjudge.formats.importers import IMPORTERS
 
-        return typer.main.get_command(app_of({name: import_command(IMPORTERS[name])}))
+        return command_of({name: import_command(IMPORTERS[name])})
 
 
-app = typer.Typer(
-    cls=Formats,
+app = Formats(
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
     help="Import ground truth and a model's output into a data folder, with scores. Repeat to "
     "add another source.",
     epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred "
     "detr.json --images val2017 --source detr --out data",
 )
-
-
-@app.callback()
-def _root() -> None:
-    """Define the group whose commands are the formats."""
 
 
 def first(
@@ -218,7 +210,9 @@ def _option(
         needed = default is inspect.Parameter.empty and bare is hint
         hint, default = (listed, default) if needed else (listed | None, None)
     flag = [f"--{name.replace('_', '-')}"] if hint is bool else []
-    annotation = Annotated[hint, typer.Option(*flag, help=told, show_default=False)]
+    metavar = None if flag or get_origin(hint) is Literal else name.rpartition("_")[2].upper()
+    shown = typer.Option(*flag, help=told, metavar=metavar, show_default=False)
+    annotation = Annotated[hint, shown]
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visualjudge.cli.options import BudgetOptions, ModelOptions, settings, with_settings
-from visualjudge.cli.output import following, interruptible, remark
+from visualjudge.cli.output import following, remark
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import Choice, JudgeOptions
@@ -43,7 +42,7 @@ def judge(
 
     Example: visualjudge judge dataset --model gpt-4o --swap --out run
     """
-    from visualjudge.apps.frontdoor.judge import judge_async
+    from visualjudge.apps.frontdoor.judge import judge as ask
     from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.clients.registry import BATCH_REGISTRY
     from visualjudge.dataset.folder import META, load_dataset
@@ -70,8 +69,7 @@ def judge(
     extractor = None
     if extractor_model is not None:
         extractor = model.client(stated | {"model_name": extractor_model}, **defaults)
-    asking = partial(
-        judge_async,
+    done = ask(
         chosen,
         asked,
         out,
@@ -80,8 +78,6 @@ def judge(
         limits=spending.limits,
         prices=spending.prices,
     )
-    kept = f"the verdicts so far are in {out}; continue with --resume"
-    done = interruptible("asking", asking, kept)
     assert done.report is not None
     _finish(done.report, out)
 

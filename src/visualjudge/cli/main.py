@@ -98,7 +98,7 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def app_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> typer.Typer:
+def command_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> Any:
     """Return the command that a function is, or the group of several."""
     app = typer.Typer(
         cls=Group,
@@ -109,14 +109,13 @@ def app_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> typer.T
     )
     for name, function in commands.items():
         app.command(name, cls=Checked)(with_groups(function))
-    return app
+    return typer.main.get_command(app)
 
 
 def command_named(name: str) -> Any:
     """Return a command, or the group of its sub-commands."""
     module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
-    app = getattr(module, "app", None) or app_of({name: getattr(module, name)})
-    return typer.main.get_command(app)
+    return getattr(module, "app", None) or command_of({name: getattr(module, name)})
 
 
 class Commands(Group):
@@ -204,6 +203,7 @@ def _status() -> int:
     except BrokenPipeError:
         return 1
     except (KeyboardInterrupt, typer.Abort):
+        say("cancelled; a run of judge, mmbench or pipeline continues with --resume")
         return 130
     except MemoryError:
         say("out of memory; fewer --workers or a lower --concurrency need less")

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.main import app_of
+from visualjudge.cli.main import command_of
 from visualjudge.cli.options import BudgetOptions, JsonFile, ModelOptions, PageFile, SkipInvalid
 from visualjudge.cli.output import following, interruptible, keep, remark, say, tell, write
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
@@ -67,7 +67,7 @@ def infer(
         concurrency=run.concurrency,
         budget=budget.budget(),
     )
-    _finish(interruptible("asking", asking, "the replies so far are on disk"), out)
+    _finish(interruptible("asking", asking), out)
     following("mmbench", "eval", out, "--data", data)
 
 
@@ -118,7 +118,13 @@ def evaluate(
     write(out, page(table, models, most=wrong) if out else None)
     print(as_text(models))
     for found in numbers:
-        _say_doubts(found)
+        doubts = {
+            "lack a rotation and count neither way": found["invalid_groups"],
+            "have an index that the table does not have": found["unknown"],
+            "are read differently by the strict rules (see differs)": found.get("differs") or (),
+        }
+        for what, names in doubts.items():
+            remark({f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names})
     following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
 
 
@@ -143,7 +149,7 @@ def circular(
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
-app = app_of(
+app = command_of(
     {"infer": infer, "eval": evaluate, "circular": circular},
     help="Multiple choice in MMBench's format: rotate, ask, score.",
     epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
@@ -192,15 +198,3 @@ def _finish(result: InferReport, workbook: Path) -> None:
     if result.missing:
         missing = pluralize(result.missing, "row is", "rows are")
         raise RunError(f"{missing} without a reply and not in {workbook}; --resume asks again")
-
-
-def _say_doubts(numbers: dict[str, Any]) -> None:
-    """Print which replies count neither way, or otherwise than one may expect."""
-    doubts = {
-        "lack a rotation and count neither way": numbers["invalid_groups"],
-        "have an index that the table does not have": numbers["unknown"],
-        "are read differently by the strict rules (see differs)": numbers.get("differs"),
-    }
-    for what, names in doubts.items():
-        if names:
-            say(f"{len(names)} {what}: {', '.join(map(str, list(names)[:SHOWN]))}")

@@ -21,7 +21,7 @@ import typer
 from typer.core import TyperCommand
 
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import Problem, RunError, UsageError, must_end_in, summarized
+from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
@@ -163,14 +163,9 @@ def last_of(stage: str, states: Iterable[Result], first: Result) -> Result:
     return first
 
 
-def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str) -> Result:
+def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
     """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C lets pending
-    calls finish.
-
-    Raises
-    ------
-    RunError
-        If a second Ctrl-C cancels it; ``kept`` describes what was saved.
+    calls finish, a second one cancels them.
     """
     from visualjudge.runs.job_runner import run_until_stopped
     from visualjudge.runs.progress_display import Display
@@ -179,10 +174,7 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
         with Display(title) as display:
             return await work(on_event=display.update, stop=stop)
 
-    try:
-        return run_until_stopped(main)
-    except KeyboardInterrupt:
-        raise RunError(f"cancelled; {kept}") from None
+    return run_until_stopped(main)
 
 
 # ---------------------------------------------------------------- output files

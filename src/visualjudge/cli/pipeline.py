@@ -74,9 +74,8 @@ def pipeline(
         file = store.path(template.prompt_id, template.version)
         ours = "visualjudge's, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
         text = ours if is_ours(template) else f"the text of {file}"
-        say(
-            f"{name}: prompt {template.name} is {text}; replies are read by the rules of {pipe.rules}"
-        )
+        read = f"replies are read by the rules of {pipe.rules}"
+        say(f"{name}: prompt {template.name} is {text}; {read}")
     good, problems = read_rows(rows)
     judging = partial(
         run_pipeline,
@@ -89,8 +88,7 @@ def pipeline(
         private_urls=allow_private_urls,
         given=rows,
     )
-    kept = f"the results so far are in {out}; continue with --resume"
-    _finish(interruptible("judging", judging, kept), problems, out)
+    _finish(interruptible("judging", judging), problems, out)
 
 
 def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.main import app_of
+from visualjudge.cli.main import command_of
 from visualjudge.cli.output import AsJson, print_json
+from visualjudge.core.text_tables import Table
 
 
 def encodings(
@@ -29,10 +30,12 @@ def encodings(
             for row in listed
         )
         return
-    for row in listed:
-        style = ", ".join(f"{name}={value}" for name, value in asdict(row.style).items())
-        mark = " " if row.is_final else "extended"
-        print(f"{row.task:<34}{row.stem:<27}{row.kind:<7}{mark:<10}{style}".rstrip())
+    styles = [", ".join(f"{k}={v}" for k, v in asdict(row.style).items()) for row in listed]
+    cells = [
+        (row.task, row.stem, row.kind, "" if row.is_final else "extended", style)
+        for row, style in zip(listed, styles, strict=True)
+    ]
+    print(Table(("Task", "Encoding", "Kind", "", "Style"), tuple(cells)).text())
 
 
 def plugins(as_json: AsJson = False) -> None:
@@ -47,15 +50,14 @@ def plugins(as_json: AsJson = False) -> None:
         print_json(map(asdict, rows))
     elif not rows:
         print(f"no plug-in is installed (entry points of the group {GROUP})")
-    else:
-        for row in rows:
-            registered = row.problem or ", ".join(row.registered)
-            print(f"{row.name}  {row.distribution} {row.version}  {registered}")
+    for row in () if as_json else rows:
+        registered = row.problem or ", ".join(row.registered)
+        print(f"{row.name}  {row.distribution} {row.version}  {registered}")
     if any(row.problem for row in rows):
         raise typer.Exit(1)
 
 
-app = app_of(
+app = command_of(
     {"encodings": encodings, "plugins": plugins},
     help="Show the encodings or the plug-ins.",
     epilog="Example: visualjudge show encodings --task keypoint",
