@@ -210,7 +210,8 @@ def _option(
         needed = default is inspect.Parameter.empty and bare is hint
         hint, default = (listed, default) if needed else (listed | None, None)
     flag = [f"--{name.replace('_', '-')}"] if hint is bool else []
-    metavar = None if flag or get_origin(hint) is Literal else name.rpartition("_")[2].upper()
+    plain = not flag and get_origin(bare) not in (Literal, tuple)
+    metavar = name.rpartition("_")[2].upper() if plain else None
     shown = typer.Option(*flag, help=told, metavar=metavar, show_default=False)
     annotation = Annotated[hint, shown]
     kind = inspect.Parameter.KEYWORD_ONLY
