@@ -252,7 +252,10 @@ def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -
         tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"
     )
     assert done.returncode == 2
-    assert f"--out must be a folder of its own, got the file {tmp_path / 'run'}" in done.stderr
+    assert (
+        f"--out must be a folder of its own, got a file or dataset, {tmp_path / 'run'}"
+        in done.stderr
+    )
 
 
 def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> None:

@@ -75,22 +75,21 @@ def agreement(
     read = [read_ratings(path) for path in ratings or []]
     problems = [problem for _, found in read for problem in found]
     of_runs = ratings_of_runs(run) if run else None
-    own = [of_runs.table] if of_runs else []
-    every = pl.concat([*(ratings for ratings, _ in read), *own], how="diagonal")
+    tables = [*(table for table, _ in read), *([of_runs.table] if of_runs else [])]
+    every = pl.concat(tables, how="diagonal")
     result = figures(every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings)
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    told, tables = plain(asdict(result)), [*tables_of(result)]
+    told, shown = plain(asdict(result)), [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
         told["as_published"] = published_json(cells)
-        tables.append(published_table(cells))
+        shown.append(published_table(cells))
     write(json, told)
     write(out, html(result) if out else None)
-    for table in tables:
-        print(table.text())
+    print("\n".join(table.text() for table in shown))
     if of_runs and of_runs.rankings:
         print(
             f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "

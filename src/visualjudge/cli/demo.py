@@ -64,6 +64,10 @@ def demo(
         for name, model in STUDY_JUDGES.items()
     }
     hasty = [*studied][-1]
+    written, study_written = (
+        ("--out", folder / "report.html", "--json", folder / "metrics.json")
+        for folder in (out, study)
+    )
     steps: dict[str, Sequence[Callable[[], object] | Sequence[object]]] = {
         "1  A data folder: photographs, ground truth made for this demo, controlled errors in it": [
             partial(_make, make_data, data, list(TASKS.own), seed)
@@ -75,7 +79,7 @@ def demo(
         "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
         "find": [("judge", dataset, *how, "--out", runs / name) for name, how in judges.items()],
         "4  The report": [
-            ("report", *(runs / name for name in judges), *_written(out)),
+            ("report", *(runs / name for name in judges), *written),
         ],
         "5  Probes: do irrelevant changes influence the local judge?": [
             ("probe", data, "--out", probes, "--n", PROBED, *seeded, *tasks),
@@ -87,7 +91,7 @@ def demo(
             partial(_make, make_study, data, STUDIED_TASKS, seed),
             ("probe", data, "--out", study / "dataset", *BLIND, "--n", STUDIED, *seeded),
             *(("judge", study / "dataset", *how, "--out", run) for run, how in studied.items()),
-            ("report", *studied, *_written(study)),
+            ("report", *studied, *study_written),
         ],
         f"7  The leaderboard of {hasty.name}, corrected with {LABELS} labels of a person,\n"
         "   who is here the ground truth": [
@@ -107,10 +111,6 @@ def demo(
     print(f"Open {(study / 'report.html').resolve()}")
 
 
-def _written(folder: Path) -> tuple[object, ...]:
-    return ("--out", folder / "report.html", "--json", folder / "metrics.json")
-
-
 def _clear(out: Path, force: bool) -> None:
     marker = out / ".visualjudge-demo"
     if out.exists() and any(out.iterdir()) and not (force and marker.exists()):
@@ -122,7 +122,6 @@ def _clear(out: Path, force: bool) -> None:
 
 
 def _make(fill: Callable[..., int], data: Path, tasks: Collection[str], seed: int) -> None:
-    """Write a part of the data folder for each task."""
     from visualjudge.core.workers import Workers
 
     total = 0
@@ -135,7 +134,6 @@ def _make(fill: Callable[..., int], data: Path, tasks: Collection[str], seed: in
 
 
 def _visualjudge(*arguments: object) -> None:
-    """Run a command as a user would type it, and print it."""
     from visualjudge.cli.main import app as visualjudge
 
     words = [str(argument) for argument in arguments]

@@ -95,8 +95,7 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
     warnings = [*data.other_ranges(tasks), *(equal if compared else ())]
     say(*(f"warning: {told}" for told in warnings))
     if described and not compared:
-        other = "import a second --source into this folder, or run `visualjudge perturb`"
-        why = "; ".join(equal) or other
+        why = "; ".join(equal) or "import a second --source, or run `visualjudge perturb`"
         print(f"no two predictions can be compared: {why}; single scores can be asked")
         following("build", folder, "--out", "DATASET")
     else:

@@ -21,8 +21,7 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     from visualjudge.apps.starting import doctor as checks
     from visualjudge.clients.masked_secrets import check_url
 
-    if client.base_url:
-        check_url(client.base_url, "--base-url")
+    check_url(client.base_url or "http://localhost", "--base-url")
     config = client.config() if client.model else None
     found = [*checks.environment(), *checks.keys()]
     if client.base_url:

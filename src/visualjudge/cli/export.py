@@ -48,7 +48,6 @@ def export(
             lambda done, total: progress(f"writing {form}", done, total),
             force=force,
         )
-    for file in files:
-        print(file)
+    print("\n".join(map(str, files)))
     if not read.labels_only:
         following("judge", dataset, "--model", "MODEL", "--out", "RUN")

@@ -42,8 +42,10 @@ def write(
     analysis, questions = _read(run, dataset)
     lock = lock_of(analysis, run, questions)
     lock.write(out)
-    accuracy = 100 * lock.accuracy["value"]
-    print(f"{out}: {accuracy:.1f} % right, answer {lock.answer}, {len(lock.canaries)} canaries")
+    print(
+        f"{out}: {100 * lock.accuracy['value']:.1f} % right, answer {lock.answer}, "
+        f"{len(lock.canaries)} canaries"
+    )
     following("gate", "check", run, "--lock", out)
 
 
@@ -96,7 +98,6 @@ app = command_of(
 
 
 def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
-    """Return the analysis of a run, and the dataset that was asked."""
     from visualjudge.analysis.analysing import analyse
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.folder import RunFolder

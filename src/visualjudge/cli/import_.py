@@ -13,19 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import GenericAlias, NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from visualjudge.cli.main import Commands, command_of
-from visualjudge.cli.options import pairs_of
+from visualjudge.cli.options import pairs_of, parameter_of
 from visualjudge.cli.output import end_with, following, last_of, say, tell
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.untrusted import importing
+from visualjudge.formats.importers import IMPORTERS, Importer, tasks_of
 
 if TYPE_CHECKING:
     from visualjudge.data.importing import Imported
-    from visualjudge.formats.importers import Importer
 
 # A reader with a parameter of this name gets a folder that is removed after the import.
 SCRATCH = "scratch"
@@ -37,13 +35,9 @@ class Formats(Commands):
     """A command for each importer."""
 
     def texts(self) -> dict[str, str]:
-        from visualjudge.formats.importers import IMPORTERS
-
         return {name: row.help for name, row in IMPORTERS.items()}
 
     def made(self, name: str) -> Any:
-        from visualjudge.formats.importers import IMPORTERS
-
         return command_of({name: import_command(IMPORTERS[name])})
 
 
@@ -144,7 +138,6 @@ def import_command(row: Importer) -> Callable[..., None]:
 
 
 def _options(row: Importer) -> Options:
-    from visualjudge.formats.importers import tasks_of
     from visualjudge.vision.metrics import metrics_of
     from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import TASKS
@@ -157,7 +150,8 @@ def _options(row: Importer) -> Options:
         before["task"] = before["task"].replace(default=tasks[0])
     known = [metrics_of(kind) for kind in row.types if "gt" in own]
     named = " or ".join(name for metrics in known for name in metrics)
-    before["metric"] = _option("metric", str | None, None, f"{named}; default: the first.")
+    told = f"{named}; default: the first."
+    before["metric"] = parameter_of("metric", str | None, None, help=told)
     measured = {
         name: option
         for metrics in known
@@ -195,27 +189,16 @@ def options_of(
     told = {**(shared or {}), **parameter_help(function)}
     hints = get_type_hints(function, include_extras=True)
     return {
-        name: _option(name, hints[name], one.default, told.get(name), several=name in repeated)
+        name: parameter_of(
+            name,
+            hints[name],
+            one.default,
+            several=name in repeated,
+            help=told.get(name),
+            show_default=False,
+        )
         for name, one in inspect.signature(function).parameters.items()
     }
-
-
-def _option(
-    name: str, hint: Any, default: Any, told: str | None, *, several: bool = False
-) -> inspect.Parameter:
-    kinds = [one for one in get_args(hint) if one is not NoneType]
-    bare = kinds[0] if NoneType in get_args(hint) else hint
-    if several or get_origin(bare) in (Sequence, Mapping):
-        listed = GenericAlias(list, bare if several else get_args(bare)[0])
-        needed = default is inspect.Parameter.empty and bare is hint
-        hint, default = (listed, default) if needed else (listed | None, None)
-    flag = [f"--{name.replace('_', '-')}"] if hint is bool else []
-    plain = not flag and get_origin(bare) not in (Literal, tuple)
-    metavar = name.rpartition("_")[2].upper() if plain else None
-    shown = typer.Option(*flag, help=told, metavar=metavar, show_default=False)
-    annotation = Annotated[hint, shown]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
@@ -232,11 +215,6 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _import(row: Importer, values: dict[str, Any]) -> None:
-    """Import each source in turn and report each problem in one line.
-
-    The exit status is 1 if there are problems, unless they are skipped.
-    """
-    from visualjudge.core.untrusted import importing
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.import_mistakes import equal_sources
     from visualjudge.data.importing import Imported, Intake, check_sides, import_samples
@@ -261,8 +239,8 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     file = named.name if isinstance(named, Path) else str(named)
     left_out = written = 0
     frames = nullcontext() if values["exif"] == "apply" else stored_frames()
-    outside = importing(outside=values["allow_outside"])
-    with outside, frames, TemporaryDirectory(prefix="visualjudge-") as scratch:
+    allowed = importing(outside=values["allow_outside"])
+    with allowed, frames, TemporaryDirectory(prefix="visualjudge-") as scratch:
         for number, source in enumerate(sources):
             each = {name: dict(enumerate(values.get(name) or ())).get(number) for name in row.each}
             offered = {**given, **each, "source": source, SCRATCH: Path(scratch)}

@@ -48,16 +48,15 @@ def judge(
     from visualjudge.dataset.folder import META, load_dataset
 
     if out.is_file() or (out / META).is_file():
-        kind = "file" if out.is_file() else "dataset"
-        raise UsageError(f"--out must be a folder of its own, got the {kind} {out}")
+        raise UsageError(f"--out must be a folder of its own, got a file or dataset, {out}")
     chosen = load_dataset(dataset).choose(choice)
     stated = settings(model.set)
     options = with_settings(options, stated)
     spending = budget.budget(stated.pop("max_tokens_total", None))
     if dry_run:
         if batch:
-            share = BATCH_REGISTRY.find(model.backend).discount
-            spending.prices = replace(spending.prices, share=share)
+            provider = BATCH_REGISTRY.find(model.backend)
+            spending.prices = replace(spending.prices, share=provider.discount)
         _dry_run(chosen, out, spending, options)
         return
     if batch:
@@ -66,9 +65,8 @@ def judge(
         stated["batch"] = Settings(stated.pop("batch_size", None), not stated.pop("no_wait", False))
     defaults = {"concurrency": options.concurrency}
     asked = _panel(model.model) if model.backend == PANEL else model.client(stated, **defaults)
-    extractor = None
-    if extractor_model is not None:
-        extractor = model.client(stated | {"model_name": extractor_model}, **defaults)
+    reader = stated | {"model_name": extractor_model}
+    extractor = model.client(reader, **defaults) if extractor_model else None
     done = ask(
         chosen,
         asked,

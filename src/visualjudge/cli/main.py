@@ -122,11 +122,9 @@ class Commands(Group):
     """The commands of :data:`PANELS`, listed without importing them."""
 
     def texts(self) -> dict[str, str]:
-        """Return the help of each command by name."""
         return COMMANDS
 
     def made(self, name: str) -> Any:
-        """Create the command."""
         return command_named(name)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -158,22 +156,13 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
         print(f"visualjudge {visualjudge.__version__}")
         raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """visualjudge."""
 
 
 def run() -> None:
@@ -214,22 +203,20 @@ def _status() -> int:
 
 
 def _usage(error: Any) -> str:
-    """Return an error of the option parser in one line, with the command whose help has more."""
-    text = error.format_message().rstrip(".").replace("Value error, ", "")
+    text = error.format_message().rstrip(".").replace("Value error, ", "") or "a command is missing"
     if "unexpected extra argument" in text:
         text += "; quote a pattern or a value with spaces, and repeat an option for each value"
-    path = error.ctx.command_path if error.ctx else "visualjudge"
-    return f"{text}; see {path} --help"
+    return f"{text}; see {error.ctx.command_path if error.ctx else 'visualjudge'} --help"
 
 
 def _terminated(number: int, frame: object) -> None:
-    """Exit as after Ctrl-C, so that partial output is removed."""
+    # exit as after Ctrl-C, so that partial output is removed
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(128 + number)
 
 
 def _run_and_flush() -> int:
-    """Flush the output too, since a full device is noticed only at the last write."""
+    # flush the output too, since a full device is noticed only at the last write
     try:
         return app(standalone_mode=False) or 0
     finally:

@@ -48,7 +48,6 @@ def infer(
 
     if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
-    asset = choice_template(template)
     table = _table(data, skip_invalid)
     if "image" not in table.columns:
         raise DataError(f"{data}: no column 'image' (columns: {', '.join(table.columns)[:300]})")
@@ -61,7 +60,7 @@ def infer(
         [row for row in rows if row.index not in problems],
         # the most probable reply, unless --set temperature=null leaves it to the server
         model.client(temperature=0.0, concurrency=run.concurrency),
-        asset,
+        choice_template(template),
         out,
         resume=run.resume,
         concurrency=run.concurrency,

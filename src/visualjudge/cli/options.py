@@ -7,15 +7,16 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from types import NoneType
+from types import GenericAlias, NoneType
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
+    Literal,
     TypeVar,
     get_args,
     get_origin,
@@ -219,7 +220,6 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _record(record: Any, values: dict[str, Any]) -> Any:
-    """Return the record of what was typed, which is taken out of ``values``."""
     inner = {one.name: _record(type(one.default), values) for one in nested(record)}
     for name in _hints(record, "help"):
         value = values.pop(name)
@@ -229,7 +229,6 @@ def _record(record: Any, values: dict[str, Any]) -> Any:
 
 
 def _hints(record: type[Any], key: str) -> dict[str, Any]:
-    """Return the types of the fields whose metadata have the key."""
     hints = get_type_hints(record)
     return {one.name: hints[one.name] for one in fields(record) if key in one.metadata}
 
@@ -237,29 +236,45 @@ def _hints(record: type[Any], key: str) -> dict[str, Any]:
 def _parameters(record: Any) -> Iterator[inspect.Parameter]:
     hints = _hints(record, "help")
     for one in fields(record):
+        told = one.metadata
         if is_dataclass(one.default):
             yield from _parameters(type(one.default))
         elif one.name in hints:
-            yield _parameter(one, hints[one.name], getattr(record, "heading", None))
+            yield parameter_of(
+                one.name,
+                told.get("kind") or hints[one.name],
+                told.get("typed", one.default),
+                flag=told.get("name") or one.name,
+                help=told["help"],
+                metavar=told["metavar"],
+                show_default=not told.get("quiet"),
+                rich_help_panel=getattr(record, "heading", None),
+            )
 
 
-def _parameter(one: Any, hint: Any, heading: str | None) -> inspect.Parameter:
-    told = one.metadata
+def parameter_of(
+    name: str,
+    hint: Any,
+    default: Any,
+    *,
+    flag: str | None = None,
+    metavar: str | None = None,
+    several: bool = False,
+    **more: Any,
+) -> inspect.Parameter:
+    """Return the keyword that Typer makes an option of; a sequence, a mapping, or what is given
+    ``several`` times, is a list, and None if it is left out.
+    """
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-    bare = told.get("kind") or (kinds[0] if NoneType in get_args(hint) else hint)
-    several = get_origin(bare) is tuple and Ellipsis in get_args(bare)
-    default = told.get("typed", None if several else one.default)
-    bare = list[str] if several else bare
-    typed: Any = bare | None if default is None else bare
-    annotation = Annotated[
-        typed,
-        typer.Option(
-            f"--{(told.get('name') or one.name).replace('_', '-')}",
-            help=told["help"],
-            metavar=told["metavar"],
-            show_default=not told.get("quiet"),
-            rich_help_panel=heading,
-        ),
-    ]
+    bare = kinds[0] if NoneType in get_args(hint) else hint
+    listed = several or get_origin(bare) in (Sequence, Mapping) or Ellipsis in get_args(bare)
+    if listed:
+        needed = default is inspect.Parameter.empty and bare is hint
+        bare = GenericAlias(list, bare if several else get_args(bare)[0])
+        default = inspect.Parameter.empty if needed else None
+    if bare is not bool and get_origin(bare) not in (Literal, tuple):
+        metavar = metavar or name.rpartition("_")[2].upper()
+    option = typer.Option(f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more)
+    annotation = Annotated[bare | None if default is None else bare, option]  # type: ignore[valid-type]
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(one.name, kind, default=default, annotation=annotation)
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)

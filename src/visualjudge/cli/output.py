@@ -57,7 +57,6 @@ class PlainStream:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write ``text`` and return its number of characters."""
         self._stream.write(plain(text))
         return len(text)
 

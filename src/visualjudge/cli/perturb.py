@@ -15,18 +15,11 @@ from visualjudge.cli.options import SeedOption, SkipInvalid, settings
 from visualjudge.cli.output import following, last_of, tell
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.registry import added
+from visualjudge.formats.importers import IMPORTERS
 
 if TYPE_CHECKING:
     from visualjudge.formats.sample import Found
-
-
-# The importer that reads the ground truth of each type; all others are read as COCO.
-TRUTH_READERS = {
-    "semantic": "label-map",
-    "referring": "referring",
-    "depth": "depth",
-    "restoration": "pairs",
-}
 
 
 def perturb(
@@ -108,16 +101,14 @@ def truth_reader(task: str, gt: str, images: str, given: Mapping[str, Any]) -> C
     UsageError
         If the task has no ground truth, or its importer has no such option or needs another.
     """
-    from visualjudge.core.registry import added
-    from visualjudge.formats.importers import IMPORTERS
     from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import task_named
 
     kind = task_named(task).type
     if not TYPES.find(kind).errors:
         raise UsageError(f"{task} has no controlled errors: its scores are given, not computed")
-    name = "coco" if "gt_pngs" in given else TRUTH_READERS.get(kind, "coco")
-    name = next((plugin for plugin in added("importer") if kind in IMPORTERS[plugin].types), name)
+    first = added("importer") if "gt_pngs" in given else (*added("importer"), "label-map")
+    name = next(one for one in (*first, *IMPORTERS) if kind in IMPORTERS[one].types)
     reader = IMPORTERS[name].reader
     known = inspect.signature(reader).parameters
     values = {"gt": gt, "images": images, **given}

@@ -122,7 +122,6 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
 
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
-    """Return a line for each metric: a summary of its results, without columns of zeros."""
     lines = {
         name: {
             "Answered": counts.answered,

@@ -49,8 +49,8 @@ def report(
 
     with stages() as progress:
         analysis = analyse(runs, options=options, progress=progress)
-        a, b = (named_run(analysis, name) for name in compare) if compare else (None, None)
-        two = None if a is None or b is None else (a, b)
+        a, b = compare or ("", "")
+        two = (named_run(analysis, a), named_run(analysis, b)) if compare else None
         progress("writing the report")
         for place, of in ((out, {"compare": two}), (summary, {"summary": True})):
             if place is not None and place.suffix.lower() == ".pdf":
@@ -69,11 +69,10 @@ def report(
         print("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
             print(difference.finding)
-    print(text(analysis.results, [judge.answer for judge in judges]))
-    if warning := gamed(analysis):
-        print(warning)
-    if by_task := tasks_table(judges):
-        print(by_task.text())
+    by_task = tasks_table(judges)
+    answers = text(analysis.results, [judge.answer for judge in judges])
+    parts = (answers, gamed(analysis), by_task.text() if by_task else "")
+    print("\n".join(filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]
     say(*analysis.metrics["warnings"], *(line for judge in found for line in judge["warnings"]))

@@ -139,7 +139,6 @@ def studio(
 
 
 def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
-    """Print the plan of the study, doubts about it, and the address of each rater."""
     from visualjudge.studio.people.access import ADMIN
 
     plan, raters, several = pages.run.plan, pages.run.raters, settings.raters_per_question
