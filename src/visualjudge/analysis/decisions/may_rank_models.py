@@ -19,7 +19,6 @@ from visualjudge.analysis.figure_text import (
     group_name,
     many,
     number3,
-    percent,
     ranks,
     span3,
 )
@@ -27,7 +26,6 @@ from visualjudge.analysis.statistics.systems import (
     Favour,
     SystemAgreement,
     fair_fit,
-    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
@@ -81,12 +79,11 @@ class KindOfSystem:
     @property
     def order(self) -> str:
         """How well the judge orders the sources, as a description."""
-        tau, order = self.found.tau_b, self.found.pair_order
+        tau, sources = self.found.tau_b, many(len(self.names), "source")
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
-            f"Order of {many(len(self.names), 'source')} by {self.measure}: τ-b "
-            f"{number3(tau.value)}{least}; {percent(order.value, 0)} of "
-            f"{many(self.found.pairs, 'pair')} as by truth."
+            f"Order of {sources} by {self.measure}: τ-b {number3(tau.value)}{least}, over "
+            f"{many(self.found.pairs, 'pair')}."
         )
 
     def moved(self) -> tuple[int, tuple[int, int], str]:
@@ -153,8 +150,6 @@ KIND: table_layout.Table[KindOfSystem] = table_layout.Table(
         *as_named("kind", "measure", "left_out"),
         Column("tau_b", "found.tau_b.value"),
         Column("ci95", "found.tau_b.interval"),
-        Column("pair_order", "found.pair_order.value"),
-        Column("pair_order_ci95", "found.pair_order.interval"),
         Column("images", "found.images"),
         Column("pairs", "found.pairs"),
         blocks("sources", "sources", SOURCE),
@@ -227,8 +222,7 @@ def _measured(asked: Items) -> KindOfSystem | None:
     if not found.names:
         return None
     said, truth, source, image = (found[k] for k in ("said", "truth", "source", "image"))
-    sums = image_sums(said, truth, source, image, len(found.names))
-    agreement = system_agreement(sums, found.group)
+    agreement = system_agreement(said, truth, source, image, found.group)
     if agreement is None:
         return None
     question = found.rows["item"].rank("dense").to_numpy().astype(np.int64)
