@@ -63,7 +63,7 @@ def forest(
     label = min(0.45 * width, max((text_width(row.label) for row in rows), default=0) + 14)
     firsts = [row.estimates[0] for row in rows if row.estimates]
     values = [scale.value(e) for e in firsts if e is not None and len(series) == 1]
-    beside = max(map(text_width, values), default=0) + 12
+    beside = min(0.3 * width, max(map(text_width, values), default=0) + 12)
     notes = max((text_width(row.note, 11) for row in rows), default=0)
     slot = DODGE * max(1, len(series)) + 10.0
     ends = (scale.low, scale.high)
@@ -75,7 +75,7 @@ def forest(
         middle = box.top + (k + 0.5) * slot
         canvas.text(box.left - 10, middle + 4, row.label, "name", "end", room=box.left - 10)
         if values and row.estimates[0] is not None:
-            canvas.text(box.right + 14, middle + 4, scale.value(row.estimates[0]))
+            canvas.text(box.right + 14, middle + 4, scale.value(row.estimates[0]), room=beside)
         canvas.text(box.right + 18 + beside, middle + 4, row.note, "small")
         if row.chance is not None:
             x, half = box.x(row.chance), DODGE * len(series) / 2 + 3

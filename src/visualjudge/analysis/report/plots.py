@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
-from visualjudge.analysis.figure_text import (
-    plain_name,
-    rough_points,
-    rough_share,
-    signed,
-)
+from visualjudge.analysis.figure_text import plain_name, points, signed, with_ends
 from visualjudge.analysis.figures import MARGIN, Cell, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -28,7 +24,7 @@ from visualjudge.vision.encodings import encoding_title
 MOST_SERIES, MOST_TABLED = 6, 20
 """Number of judges that a plot can distinguish, and that tables of a page have."""
 MOST_ROWS = 24
-SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
+SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 ALL = "all questions"
 INTERVALS = (
@@ -70,7 +66,7 @@ def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
     values = [1.08 * abs(e.value or 0.0) for e in known]
     ends = [1.08 * abs(end) for e in known for end in e.interval or () if end is not None]
     end = max(0.1, *values, min(0.5, max(ends, default=0.0)))
-    return Scale(-end, end, signed, rough_points, label, 0.0)
+    return Scale(-end, end, signed, partial(with_ends, show=points), label, 0.0)
 
 
 def estimates_plot(
