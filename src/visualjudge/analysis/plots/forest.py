@@ -4,7 +4,6 @@ for each series.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +52,7 @@ def forest(
     *,
     colours: Sequence[int] | None = None,
 ) -> Canvas:
-    """Draw the rows from top to bottom.
+    """Draw the rows from top to bottom; a hollow marker means fewer than five images.
 
     ``colours`` gives the colour number of each series if it differs from its position.
     """
@@ -81,39 +80,14 @@ def forest(
             x, half = box.x(row.chance), DODGE * len(series) / 2 + 3
             canvas.line(x, middle - half, x, middle + half, "chance")
         for s, estimate in enumerate(row.estimates):
-            if estimate is not None and estimate.value is not None:
-                place = middle + DODGE * (s - (len(series) - 1) / 2)
-                named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
-                _estimate(canvas, estimate, box, place, numbers[s], scale, named)
+            if estimate is None or estimate.value is None:
+                continue
+            place = middle + DODGE * (s - (len(series) - 1) / 2)
+            if estimate.interval:
+                open_ends = zip(estimate.interval, ends, strict=True)
+                low, high = (box.x(edge if end is None else end) for end, edge in open_ends)
+                canvas.line(low, place, high, place, f"ci l{colour(numbers[s])}")
+            named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
+            few = estimate.images < LEAST_IMAGES
+            canvas.marker(box.x(estimate.value), place, numbers[s], hollow=few, title=named)
     return canvas
-
-
-def _estimate(
-    canvas: Canvas,
-    estimate: Estimate,
-    box: Box,
-    y: float,
-    series: int,
-    scale: Scale,
-    named: str,
-) -> None:
-    """Draw the interval and the marker with its tooltip.
-
-    An arrow marks an interval that extends beyond the axis; a hollow marker means fewer than five
-    images.
-    """
-    value, name = estimate.value or 0.0, colour(series)
-    low, high = estimate.interval or (None, None)
-    if low is not None or high is not None:
-        low, high = -math.inf if low is None else low, math.inf if high is None else high
-        canvas.line(box.x(low), y, box.x(high), y, f"ci l{name}")
-        for beyond, x, tail in (
-            (low < scale.low, box.left, 5),
-            (high > scale.high, box.right, -5),
-        ):
-            if beyond:
-                corners = [(x + tail, y - 4), (x, y), (x + tail, y + 4)]
-                canvas.lines(corners, f"thin l{name}")
-    few = estimate.images < LEAST_IMAGES
-    if scale.low <= value <= scale.high:
-        canvas.marker(box.x(value), y, series, hollow=few, title=named)

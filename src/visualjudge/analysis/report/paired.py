@@ -77,15 +77,15 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     cells = {ALL: found.gap}
     if len(found.by_task) > 1:
         cells |= {plain_name(row.task): row.gap for row in found.by_task}
-    drawn = estimates_plot(
+    return estimates_plot(
         "compared",
         f"{b} minus {a}: {with_ends(found.gap, points)} points",
         f"Accuracy of {b} minus that of {a}, on the questions, orders and repeats that both have.",
-        {"difference": cells},
+        [(0, "difference", cells)],
+        missing=found.gap.why or "nothing was measured",
         label=f"Points in favour of {b}",
         reading=UNADJUSTED,
     )
-    return drawn or LeftOut("compared", found.gap.why or "nothing was measured")
 
 
 def pair(analysis: Analysis, first: int, second: int) -> Section:
