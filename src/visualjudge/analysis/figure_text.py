@@ -7,7 +7,6 @@ from functools import partial
 
 from visualjudge.analysis.figures import (
     Cell,
-    Comparison,
     EncodingChoice,
     JudgeResult,
     OwnScore,
@@ -238,15 +237,6 @@ def jnd_text(row: Sensitivity) -> str:
     if row.jnd.value is None:
         return str(row.jnd.why)
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
-
-
-def images_needed(row: Comparison) -> str:
-    """Format the number of images needed for the requested gap, with its range: 120 (80 to 210)."""
-    if row.images_needed is None:
-        return NONE
-    ends = row.images_range
-    reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
-    return f"{number(row.images_needed)}{reach}"
 
 
 def unanswered_of(judge: JudgeResult) -> str:

@@ -18,6 +18,7 @@ Nielsen & Webb 2023 (CR3); Satterthwaite 1946 (degrees of freedom); Firth 1993, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +55,7 @@ class Fit:
     images: int
     penalised: bool
 
-    @property
+    @cached_property
     def floored(self) -> FloatArray:
         """The covariance; of a penalised fit, at least that of independent answers."""
         if not self.penalised:
@@ -112,9 +113,9 @@ def fit(
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(np.unique(image, return_inverse=True)[1])
-    moved = _moved(rows, weight, residual, place, inverse, many)
+    far = moved(rows, weight, residual, place, inverse, many)
     determined = np.diag(inverse @ information)
-    return Fit(beta, moved, moved.T @ moved, alone, determined, residual, names.size, penalised)
+    return Fit(beta, far, far.T @ far, alone, determined, residual, names.size, penalised)
 
 
 def _likelihood(rows: Any, y: FloatArray, beta: FloatArray, basis: FloatArray) -> float:
@@ -139,7 +140,7 @@ def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
     return mean, np.maximum(mean * (1 - mean), 1e-12)
 
 
-def _moved(
+def moved(
     rows: Any,
     weight: FloatArray,
     residual: FloatArray,
@@ -147,8 +148,9 @@ def _moved(
     inverse: FloatArray,
     many: int,
 ) -> FloatArray:
-    """Return how far each image moves the coefficients, whose products are the covariance: by the
-    sandwich, or by leaving out each image.
+    """Return how far each ``image`` (0, 1, …) moves the coefficients, (images, P), whose products
+    are the covariance: by the sandwich, or by leaving out each image. ``inverse`` is that of the
+    information, ``rows.T @ (rows * weight)`` and a penalty's.
     """
     images, (n, size) = int(image.max(initial=-1)) + 1, rows.shape
     member = sparse.csr_array((np.ones(n), (image, np.arange(n))), shape=(images, n))

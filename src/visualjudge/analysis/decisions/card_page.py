@@ -21,7 +21,6 @@ from visualjudge.analysis.figure_text import (
     group_name,
     many,
     own_score,
-    percent,
     photograph_gain,
     plain_name,
     ranks,
@@ -107,11 +106,11 @@ def sources_table(kind: KindOfSystem) -> Table:
 
 
 def _order(kind: KindOfSystem) -> str:
-    tau, order = kind.found.tau_b, kind.found.pair_order
+    tau = kind.found.tau_b
     least = f", at least {number(tau.interval[0])}" if tau.interval else ""
     return (
         f"Order of {many(len(kind.names), 'source')} by {kind.measure}: τ-b {number(tau.value)}"
-        f"{least}; {percent(order.value, 0)} of {many(kind.found.pairs, 'pair')} as by truth."
+        f"{least}, over {many(kind.found.pairs, 'pair')}."
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.analysis import columns
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.table_layout import plain
+from visualjudge.analysis.value_and_interval import Ends
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
 Json = dict[str, Any]
-Interval = tuple[float, float]
 
 
-def _pair(interval: Interval | tuple[int, int] | None) -> list[float] | None:
+def _pair(interval: Ends | tuple[int, int] | None) -> list[float | None] | None:
     return None if interval is None else list(interval)
 
 
@@ -123,8 +123,6 @@ def _kind(kind: KindOfSystem) -> Json:
         "measure": kind.measure,
         "tau_b": found.tau_b.value,
         "ci95": _pair(found.tau_b.interval),
-        "pair_order": found.pair_order.value,
-        "pair_order_ci95": _pair(found.pair_order.interval),
         "images": found.images,
         "pairs": found.pairs,
         "left_out": list(kind.left_out),

@@ -17,7 +17,6 @@ from visualjudge.analysis.statistics.systems import (
     Favour,
     SystemAgreement,
     fair_fit,
-    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
@@ -135,8 +134,7 @@ def _measured(asked: Items) -> KindOfSystem | None:
     if not found.names:
         return None
     said, truth, source, image = (found[k] for k in ("said", "truth", "source", "image"))
-    sums = image_sums(said, truth, source, image, len(found.names))
-    agreement = system_agreement(sums, found.group)
+    agreement = system_agreement(said, truth, source, image, found.group)
     if agreement is None:
         return None
     question = found.rows["item"].rank("dense").to_numpy().astype(np.int64)
