@@ -41,7 +41,7 @@ def agreement(
     alt_test: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"
+            min=0, max=0.99, help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"
         ),
     ] = None,
     json: JsonFile = None,
@@ -61,14 +61,16 @@ def agreement(
     """
     import polars as pl
 
-    from visualjudge.analysis.decisions.decision_json import published_json
-    from visualjudge.analysis.decisions.decision_tables import published_table
-    from visualjudge.analysis.decisions.published_agreement import as_published as published
+    from visualjudge.analysis.decisions.published_agreement import (
+        NOTE,
+        PUBLISHED,
+        as_published as published,
+    )
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
     from visualjudge.analysis.report.agreement_page import html, tables_of
     from visualjudge.analysis.study_table import NO_REMARKS
-    from visualjudge.analysis.table_layout import plain
+    from visualjudge.analysis.table_layout import grid, plain
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
@@ -85,8 +87,9 @@ def agreement(
     told, shown = plain(asdict(result)), [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
-        told["as_published"] = published_json(cells)
-        shown.append(published_table(cells))
+        rows = [PUBLISHED.json(cell) for cell in cells]
+        told["as_published"] = {"scheme": as_published, "rows": rows}
+        shown.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
     write(json, told)
     write(out, html(result) if out else None)
     print("\n".join(table.text() for table in shown))

@@ -21,11 +21,11 @@ def card(
 
     Example: visualjudge card runs/gpt --json card.json
     """
-    from visualjudge.analysis.decisions.decision_json import card_json
+    from visualjudge.analysis.decisions.card import CARD
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
-    write(json, card_json(result))
+    write(json, CARD.json(result))
     print(result)
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs

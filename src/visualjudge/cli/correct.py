@@ -32,11 +32,10 @@ def correct(
 
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json
     """
-    from visualjudge.analysis.decisions.correct import correct as figures
-    from visualjudge.analysis.decisions.decision_json import leaderboard_json
+    from visualjudge.analysis.decisions.correct import LEADERBOARD, correct as figures
 
     board = figures(run, labels, kind=kind, dataset=dataset, gap=gap)
-    write(json, leaderboard_json(board))
+    write(json, LEADERBOARD.json(board))
     print(board)
     if board.unlabelled:
         chosen = ("--kind", kind) if kind else ()

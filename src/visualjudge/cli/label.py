@@ -48,10 +48,9 @@ def label(
     queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
     write(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
-    drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
-    print(f"{out}: {drawn} of {nouns}; fill in the column {column}")
+    print(f"{out}: {queue.drawn} of {nouns}; fill in the column {column}")
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )

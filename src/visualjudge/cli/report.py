@@ -38,8 +38,7 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.card import card_of, gamed
-    from visualjudge.analysis.decisions.card_page import tasks_table
+    from visualjudge.analysis.decisions.card import card_of, gamed, tasks_table
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
     from visualjudge.analysis.report.page import html
@@ -71,7 +70,7 @@ def report(
             print(difference.finding)
     by_task = tasks_table(judges)
     answers = text(analysis.results, [judge.answer for judge in judges])
-    parts = (answers, gamed(analysis), by_task.text() if by_task else "")
+    parts = (answers, gamed(analysis), by_task.text() if by_task.rows else "")
     print("\n".join(filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]
