@@ -90,16 +90,23 @@ def fit(
     large = x.shape[0] * x.shape[1] > MOST_CELLS
     rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float)
     beta = np.zeros(rows.shape[1])
+    values, vectors = np.linalg.eigh(_product(rows, np.ones(y.size)))
+    basis = vectors[:, values > FLAT * values.max(initial=0.0)]  # of what the data determine
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
         information = _product(rows, weight)
-        inverse = np.asarray(np.linalg.pinv(information, rcond=FLAT, hermitian=True), float)
+        inner = np.linalg.pinv(basis.T @ information @ basis, rcond=FLAT, hermitian=True)
+        inverse = np.asarray(basis @ inner @ basis.T, float)
         residual = y - mean
         if penalised:
             lever = weight * (rows @ inverse * rows).sum(1)
             residual = residual + np.asarray(lever).ravel() * (0.5 - mean)
-        step = inverse @ (rows.T @ residual)
-        beta = beta + np.clip(step, -LONGEST, LONGEST)
+        step = np.clip(inverse @ (rows.T @ residual), -LONGEST, LONGEST)
+        if penalised:  # a whole step may overshoot, for ever
+            least = _likelihood(rows, y, beta, basis)
+            while _likelihood(rows, y, beta + step, basis) < least and np.abs(step).max() > CLOSE:
+                step = step / 2
+        beta = beta + step
         if link == "identity" or np.abs(step).max(initial=0.0) < CLOSE:
             break
     if link == "identity":
@@ -109,6 +116,13 @@ def fit(
     far = moved(rows, weight, residual, place, inverse, many)
     determined = np.diag(inverse @ information)
     return Fit(beta, far, far.T @ far, alone, determined, residual, names.size, penalised)
+
+
+def _likelihood(rows: Any, y: FloatArray, beta: FloatArray, basis: FloatArray) -> float:
+    """Return the logarithm of the likelihood times Jeffreys' prior."""
+    eta = rows @ beta
+    information = basis.T @ _product(rows, _mean(eta, "logit")[1]) @ basis
+    return float(y @ eta - np.logaddexp(0, eta).sum() + np.linalg.slogdet(information)[1] / 2)
 
 
 def _dense(table: Any) -> FloatArray:
