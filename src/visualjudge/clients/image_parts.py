@@ -16,6 +16,7 @@ import errno
 import io
 import ipaddress
 import os
+import re
 import socket
 from collections import OrderedDict
 from pathlib import Path
@@ -79,7 +80,8 @@ def _of_place(place: str | bytes) -> ImagePart:
     if scheme == "data":
         return image_of_bytes(_data_url(text), f"{text[:32]}…")
     if scheme in ("http", "https"):
-        return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
+        content = run_sync(fetch_image(text, allow_private=True))
+        return image_of_bytes(content, public_url(text))
     path = Path(unquote(urlsplit(text).path) if scheme == "file" else text)
     return image_of_bytes(bytes_of(path), str(path))
 
@@ -202,9 +204,7 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIME
     DataError
         If it cannot be fetched, is refused, or is larger than 64 MiB.
     """
-    shown = url[:200]
     try:
-        shown = public_url(url)[:200]
         return await _fetched(url, allow_private, timeout_s)
     except TimeoutError:
         reason = f"cannot be fetched: no answer within {timeout_s:g} s"
@@ -212,7 +212,9 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIME
         reason = str(error)
     except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
         reason = f"cannot be fetched: {one_line(str(error)) or type(error).__name__}"
-    raise DataError(f"{shown}: {reason}")
+    # Redirects have addresses with signatures too.
+    reason = re.sub(r"\w+://\S+", lambda found: public_url(found[0]), reason)
+    raise DataError(f"{public_url(url)[:200]}: {reason}")
 
 
 async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
@@ -236,7 +238,10 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
         chunks = chunks_within(
             LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB")
         )
-        return b"".join([chunk async for chunk in chunks])
+        content = io.BytesIO()  # needs no second copy of a large file
+        async for chunk in chunks:
+            content.write(chunk)
+        return content.getvalue()
 
 
 def _public_socket(address: tuple[Any, ...]) -> socket.socket:
@@ -252,5 +257,6 @@ def is_public(address: str) -> bool:
     internet.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
-    ip = getattr(ip, "ipv4_mapped", None) or ip
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
+    ip = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None) or ip
+    local = ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
+    return ip.is_global and not local

@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 import orjson
 
@@ -139,10 +139,7 @@ def check_url(url: str, where: str) -> None:
 
 def public_url(url: str) -> str:
     """Return ``url`` without user, password, query and fragment, for use in files and messages."""
-    parts = urlsplit(url)
-    return urlunsplit(
-        (parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", "")
-    )
+    return re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0].rstrip("/")
 
 
 def url_secrets(url: str) -> list[str]:
