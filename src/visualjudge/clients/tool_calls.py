@@ -39,7 +39,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")
 # Maximum number of calls answered per reply; the others are dropped.
 MOST_AT_ONCE = 16
-# Maximum length of a reply with calls in characters; the rest is dropped.
+# Maximum length of a reply with calls, and of a result, in characters; the rest is dropped.
 LONGEST_TEXT = 20_000
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
