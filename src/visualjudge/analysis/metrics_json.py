@@ -18,12 +18,13 @@ from visualjudge.analysis.decisions.decision_json import (
     tasks_json,
 )
 from visualjudge.analysis.figures import Results
+from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.table_layout import Json
 
 
 def document(results: Results, card: Card) -> Json:
     """Return the results as a JSON object, with the card's answer by task. ``bootstrap`` describes
-    only the intervals of 75 % points.
+    only the intervals of calibration errors.
     """
     judges = zip(results.judges, card.judges, strict=True)
     return {
@@ -40,7 +41,7 @@ def document(results: Results, card: Card) -> Json:
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
-        "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
+        "bootstrap": {"clusters": results.clusters, "draws": DRAWS, "seed": results.seed},
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
-from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.decisions.decision_tables import number, span
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import (
     pairs_table,
@@ -16,10 +16,11 @@ from visualjudge.analysis.decisions.pairs_figure import (
     separated,
 )
 from visualjudge.analysis.figure_text import (
-    listed,
+    GROUPS_NOTE,
+    RANKS_NOTE,
+    group_name,
     many,
     own_score,
-    percent,
     photograph_gain,
     plain_name,
     ranks,
@@ -91,8 +92,7 @@ def sources_table(kind: KindOfSystem) -> Table:
         above = number(favour.value)
         means = number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s])
         told = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
-        tasks = [plain_name(task) for task in kind.groups[s].split(" + ")]
-        group = (listed(tasks, 1),) if apart else ()
+        group = (group_name(kind.groups[s]),) if apart else ()
         rows.append((*group, kind.names[s], *means, above, span(favour.interval), told))
     columns = ["Group"] if apart else []
     columns += ["Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge"]
@@ -106,11 +106,11 @@ def sources_table(kind: KindOfSystem) -> Table:
 
 
 def _order(kind: KindOfSystem) -> str:
-    tau, order = kind.found.tau_b, kind.found.pair_order
+    tau = kind.found.tau_b
     least = f", at least {number(tau.interval[0])}" if tau.interval else ""
     return (
         f"Order of {many(len(kind.names), 'source')} by {kind.measure}: τ-b {number(tau.value)}"
-        f"{least}; {percent(order.value, 0)} of {many(kind.found.pairs, 'pair')} as by truth."
+        f"{least}, over {many(kind.found.pairs, 'pair')}."
     )
 
 

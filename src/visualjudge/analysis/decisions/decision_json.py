@@ -9,59 +9,19 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.analysis import columns
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.table_layout import plain
+from visualjudge.analysis.value_and_interval import Ends
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard
     from visualjudge.analysis.decisions.checks import Check
-    from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
     from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
 Json = dict[str, Any]
-Interval = tuple[float, float]
 
 
-def _pair(interval: Interval | tuple[int, int] | None) -> list[float] | None:
+def _pair(interval: Ends | tuple[int, int] | None) -> list[float | None] | None:
     return None if interval is None else list(interval)
-
-
-def leaderboard_json(board: Leaderboard) -> Json:
-    """Return ``{"rows": [...], "method", "lambda", ...}``."""
-    from visualjudge.analysis.decisions.correct import METHOD
-
-    return {
-        "rows": [_row(row) for row in board.rows],
-        "method": METHOD,
-        "lambda": board.lam,
-        "measure": board.measure,
-        "judges": [board.judge],
-        "images": board.images,
-        "labels": board.labels,
-        "unlabelled": board.unlabelled,
-        "assumptions": [
-            {"assumes": a.assumes, "check": a.check, "holds": a.holds, "p": a.p}
-            for a in board.assumptions
-        ],
-        "gap": board.gap,
-        "labels_for_gap": board.labels_for_gap,
-        "problems": [str(problem) for problem in board.problems],
-        "runs": asdict(board.remarks),
-    }
-
-
-def _row(row: CorrectedRow) -> Json:
-    return {
-        "source": row.source,
-        "group": row.group,
-        "naive": row.naive,
-        "corrected": row.corrected,
-        "ci95": _pair(row.interval),
-        "rank_set": _pair(row.rank_set),
-        "labels": row.labels,
-        "label_images": row.images,
-        "why": row.why,
-        "effective_labels_per_label": row.worth,
-    }
 
 
 # ---------------------------------------------------------------- the card
@@ -163,8 +123,6 @@ def _kind(kind: KindOfSystem) -> Json:
         "measure": kind.measure,
         "tau_b": found.tau_b.value,
         "ci95": _pair(found.tau_b.interval),
-        "pair_order": found.pair_order.value,
-        "pair_order_ci95": _pair(found.pair_order.interval),
         "images": found.images,
         "pairs": found.pairs,
         "left_out": list(kind.left_out),

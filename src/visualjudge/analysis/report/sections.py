@@ -12,7 +12,7 @@ from visualjudge.analysis.columns import (
     LEAK,
     SOURCE,
 )
-from visualjudge.analysis.comparisons import GAP, not_compared
+from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
 from visualjudge.analysis.estimate import LEVEL
@@ -28,9 +28,9 @@ from visualjudge.analysis.report.section import (
     across,
     by_rows,
     each,
-    grid,
     headline_grid,
 )
+from visualjudge.analysis.table_layout import grid
 from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
@@ -110,8 +110,7 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
     rows = [row for row in analysis.results.comparisons if {row.a, row.b} <= names]
     notes = (
         "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with p "
-        "below 5 % are bold. Intervals are not adjusted. Images needed: the number of images like "
-        f"these that detects a difference of {100 * GAP:g} points (level 5 %, power 80 %).",
+        "below 5 % are bold. Intervals are not adjusted.",
         *filter(None, [not_compared(len(analysis.results.judges))]),
     )
     table = grid(
