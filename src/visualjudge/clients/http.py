@@ -19,7 +19,7 @@ from urllib.request import getproxies
 import aiohttp
 
 from visualjudge.clients.masked_secrets import Redactor
-from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
+from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_VALUES
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import TransportError
 
@@ -88,11 +88,15 @@ class Wire:
                 limit = LARGEST_DOWNLOAD if bulk else LARGEST_BODY
                 chunks = chunks_within(limit, response, self._too_large)
                 body = b"".join([chunk async for chunk in chunks])
+                if not bulk and body.count(b"{") + body.count(b"[") > MOST_VALUES:
+                    raise self._over(f"more than {MOST_VALUES:,} objects and arrays")
                 return Answer(response.status, response.headers, self._redact.body(body))
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
             )
+        except TransportError as error:
+            failure = error
         except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             message = one_line(self._redact(_reason(error))) or type(error).__name__
             reached = not isinstance(error, aiohttp.ClientConnectorError)
@@ -100,7 +104,10 @@ class Wire:
         raise failure  # outside the handler: the original exception may contain the headers sent
 
     def _too_large(self, limit: int) -> TransportError:
-        message = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
+        return self._over(f"more than {limit / 2**20:g} MiB")
+
+    def _over(self, what: str) -> TransportError:
+        message = f"{self._name}: the reply has {what}"
         return TransportError(message, cause="too large", retryable=False)
 
     def _session(self) -> aiohttp.ClientSession:
