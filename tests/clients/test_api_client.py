@@ -362,7 +362,7 @@ def test_a_base_url_may_be_the_full_endpoint() -> None:
 def test_a_reply_is_cut_where_no_one_reads_on_and_not_sent_back() -> None:
     called = {"id": "c", "type": "function", "function": {"name": "zoom", "arguments": "{}"}}
     body = completion("y" * 2**21)
-    body["choices"][0]["message"] |= {"tool_calls": [called], "reasoning": "y" * 2**21}
+    body["choices"][0]["message"] |= {"tool_calls": [called], "reasoning_content": "y" * 2**21}
     replies, _ = ask([(200, body, {})])
     assert (len(replies[0].text), replies[0].echo, len(replies[0].calls)) == (2**20 + 1, None, 1)
     assert read_reply(replies[0].text, "pairwise").cause == "too long"

@@ -129,11 +129,6 @@ def _of_image(image: Image.Image) -> ImagePart:
 def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
     if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 4:
         return _of_image(Image.fromarray(np.ascontiguousarray(array)))
-    if array.size == 0 or array.dtype.kind not in "uibf":
-        raise DataError(
-            "an image array must contain numbers and at least one pixel, got shape "
-            f"{array.shape} and type {array.dtype}"
-        )
     return ImagePart(png_bytes(pixels_of(array)))
 
 
@@ -221,11 +216,11 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     # Imported here: takes as long as NumPy, and most runs download nothing.
     import aiohttp
 
-    from visualjudge.clients.http import chunks_within
+    from visualjudge.clients.http import content_within
 
     # A proxy resolves names itself, and its own address is the user's choice.
-    unchecked = allow_private or bool(getproxies())
-    connector = aiohttp.TCPConnector(limit=1, socket_factory=None if unchecked else _public_socket)
+    sockets = None if allow_private or getproxies() else _public_socket
+    connector = aiohttp.TCPConnector(limit=1, socket_factory=sockets)
     async with (
         asyncio.timeout(timeout_s),
         aiohttp.ClientSession(
@@ -235,13 +230,7 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     ):
         if response.status != 200:
             raise DataError(f"the server answered HTTP {response.status}")
-        chunks = chunks_within(
-            LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB")
-        )
-        content = io.BytesIO()  # needs no second copy of a large file
-        async for chunk in chunks:
-            content.write(chunk)
-        return content.getvalue()
+        return await content_within(LARGEST_IMAGE_FILE, response)
 
 
 def _public_socket(address: tuple[Any, ...]) -> socket.socket:
@@ -258,5 +247,6 @@ def is_public(address: str) -> bool:
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     ip = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None) or ip
-    local = ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
-    return ip.is_global and not local
+    return ip.is_global and not (
+        ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
+    )

@@ -194,8 +194,6 @@ class ToolBox:
 
 def _parts(tool: Tool, evidence: Evidence, arguments: Mapping[str, Any]) -> tuple[Part, ...]:
     output = tool.run(evidence, **arguments)
-    if not isinstance(output.text, str):
-        raise TypeError(f"text must be a str, got {type(output.text).__name__}")
     images = (ImagePart(png_bytes(image)) for image in output.images)
     return TextPart(_sendable(output.text)), *images
 

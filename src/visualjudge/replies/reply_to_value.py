@@ -10,7 +10,6 @@ from typing import Literal, cast
 
 from visualjudge.core.finish_reasons import finish_of
 from visualjudge.core.records import FAILED, LETTERS, QuestionType as QuestionType
-from visualjudge.core.untrusted import BOUNDS
 from visualjudge.options import Tiers
 from visualjudge.replies.lines import best_first, read_lines
 from visualjudge.replies.marks import Mark, marks_of, statements
@@ -46,7 +45,7 @@ _TOP = re.compile(
 _SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
 _ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
-LONGEST_REPLY, LONGEST_AFTER, NEAR = BOUNDS["reply"].size, 2_000, 40
+LONGEST_REPLY, LONGEST_AFTER, NEAR = 2**20, 2_000, 40
 
 
 @dataclass(frozen=True, slots=True)

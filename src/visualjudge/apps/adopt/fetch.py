@@ -60,8 +60,10 @@ def https_of(address: str) -> str:
     hub = _HUB.match(address)
     if hub is None or not address[hub.end() :]:
         raise DataError(f"{public_url(address)[:200]}: must be hf://datasets/OWNER/NAME/FILE")
-    home = f"https://huggingface.co/{hub['kind']}{hub['name']}"
-    return f"{home}/resolve/{hub['rev'] or 'main'}/{address[hub.end() :]}"
+    return (
+        f"https://huggingface.co/{hub['kind']}{hub['name']}/resolve/{hub['rev'] or 'main'}/"
+        f"{address[hub.end() :]}"
+    )
 
 
 def fetch(
@@ -142,7 +144,11 @@ def download(
 
 async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tick) -> Fetched:
     done, rest = Fetched(), iter(wanted)
-    there = {path.stem: path for path in place.iterdir() if _is_ours(path)}
+    there = {  # as we write them: the folder may be a stranger's
+        path.stem: path
+        for path in place.iterdir()
+        if path.suffix[1:].isalnum() and path.is_file() and not path.is_symlink()
+    }
 
     async def work() -> None:
         for address in rest:
@@ -160,11 +166,6 @@ async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tic
 
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     return done
-
-
-# Return whether a file may be one that was downloaded: the folder may be a stranger's.
-def _is_ours(path: Path) -> bool:
-    return path.suffix[1:].isalnum() and path.is_file() and not path.is_symlink()
 
 
 async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> Path:
@@ -238,8 +239,9 @@ def adopt_questions(
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
     done = Fetched()
     if fetched:
-        missing = [text for text in named if text not in paths]
-        done = download(missing, target, "fetched", allow_private, tick)
+        done = download(
+            (text for text in named if text not in paths), target, "fetched", allow_private, tick
+        )
     if done.failed:
         raise DataError(
             f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
