@@ -282,9 +282,10 @@ def _variance_per_image(judged: Preferences, images: IntArray) -> float | None:
     """Return the variance that one image contributes to a preference, over p(1 − p): the median of
     the pairs; None if no pair has one.
     """
-    found = images * judged.error**2 * judged.value * (1 - judged.value)
-    known = found[np.isfinite(judged.error)]
-    return float(np.median(known)) if known.size else None
+    known = np.isfinite(judged.error)
+    value, variance = judged.value[known], judged.error[known] ** 2
+    found = images[known] * variance * value * (1 - value)
+    return float(np.median(found)) if found.size else None
 
 
 Curve = Callable[[float], float]
