@@ -66,7 +66,7 @@ def image_part(source: Any) -> ImagePart:
         return image_of_bytes(bytes(source), f"{len(source)} bytes")
     if isinstance(source, str | os.PathLike):
         return _of_place(os.fspath(source))
-    if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
+    if hasattr(source, "__array__"):
         return _of_array(np.asarray(source))
     raise DataError(
         "an image must be a path, a URL, bytes, a PIL image or an array, got "
@@ -202,14 +202,12 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIME
     try:
         return await _fetched(url, allow_private, timeout_s)
     except TimeoutError:
-        reason = f"cannot be fetched: no answer within {timeout_s:g} s"
-    except DataError as error:
-        reason = str(error)
+        reason = f"no answer within {timeout_s:g} s"
     except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
-        reason = f"cannot be fetched: {one_line(str(error)) or type(error).__name__}"
+        reason = one_line(str(error)) or type(error).__name__
     # Redirects have addresses with signatures too.
     reason = re.sub(r"\w+://\S+", lambda found: public_url(found[0]), reason)
-    raise DataError(f"{public_url(url)[:200]}: {reason}")
+    raise DataError(f"{public_url(url)[:200]}: cannot be fetched: {reason}")
 
 
 async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
