@@ -79,12 +79,16 @@ def report(
 
 
 def _write_tables(analysis: Analysis, folder: Path) -> None:
-    from visualjudge.analysis.report.exports import write_figures
+    from visualjudge.analysis.plots.figure import Figure
+    from visualjudge.analysis.report.plots import every_plot
 
     for name, table in analysis.tables.items():
         with atomic_path(folder / f"{name}.csv") as scratch:
             harmless(table).write_csv(scratch)
-    write_figures(analysis, folder / "plots")
+    for plot in every_plot(analysis):
+        if isinstance(plot, Figure):
+            plot.save(folder / f"plots/{plot.name}.svg")
+            plot.save(folder / f"plots/{plot.name}.csv")
 
 
 def _write_page(page: str, out: Path) -> None:

@@ -314,7 +314,7 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 def proven(result: JudgeResult) -> list[str]:
     """Return what probes prove about a judge, as qualifications of its answer."""
     told = []
-    if result.photograph is not None and result.photograph.all.state == "not_needed":
+    if result.photograph and result.photograph[0].state == "not_needed":
         told.append("it does not need the photograph")
     failed = [row.name for row in result.probes if row.state == "fail"]
     if failed:

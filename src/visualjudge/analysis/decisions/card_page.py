@@ -20,8 +20,6 @@ from visualjudge.analysis.figure_text import (
     RANKS_NOTE,
     group_name,
     many,
-    own_score,
-    photograph_gain,
     plain_name,
     ranks,
 )
@@ -115,9 +113,7 @@ def _order(kind: KindOfSystem) -> str:
 
 
 def _told(judge: JudgeCard) -> list[str]:
-    photograph = judge.result.photograph
-    gain = [] if photograph is None else [f"{photograph_gain(photograph.all)}."]
-    return [judge.answer, *gain]
+    return [judge.answer, *(row.sentence for row in judge.result.photograph[:1])]
 
 
 def _extras(judge: JudgeCard) -> list[str]:
@@ -137,7 +133,7 @@ def _extras(judge: JudgeCard) -> list[str]:
         bound = within if radius.value < float("inf") else unknown
         out.append(f"In 90 % of new images, {bound} ({many(radius.images, 'image')}).")
     own = [s for s in judge.result.own_scores if s.value is not None]
-    return [*out, *(f"The benchmark's own score, {s.name}: {own_score(s)}." for s in own)]
+    return [*out, *(f"The benchmark's own score, {s.name}: {s.shown}." for s in own)]
 
 
 def _tables(judge: JudgeCard) -> list[Table]:

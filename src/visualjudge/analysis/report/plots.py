@@ -164,10 +164,8 @@ def _probes(judge: JudgeResult) -> Cells:
 
 
 def _photograph(judge: JudgeResult) -> Cells:
-    need = judge.photograph
-    if need is None:
-        return {}
-    return {ALL: need.all.least} | {plain_name(row.task): row.least for row in need.by_task}
+    names = [ALL, *(plain_name(row.task) for row in judge.photograph[1:])]
+    return {name: row.least for name, row in zip(names, judge.photograph, strict=False)}
 
 
 SHOWN = (
