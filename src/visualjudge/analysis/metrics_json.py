@@ -11,12 +11,7 @@ from typing import Any
 import polars as pl
 
 from visualjudge.analysis.columns import COMPARISON, DATASET, JUDGE, LEAK
-from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.decision_json import (
-    answer_json,
-    probabilities_json,
-    tasks_json,
-)
+from visualjudge.analysis.decisions.card import IN_METRICS, Card
 from visualjudge.analysis.figures import Results
 from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.table_layout import Json
@@ -28,15 +23,7 @@ def document(results: Results, card: Card) -> Json:
     """
     judges = zip(results.judges, card.judges, strict=True)
     return {
-        "judges": [
-            {
-                **JUDGE.json(row),
-                "answer": answer_json(own),
-                "tasks": tasks_json(own),
-                "probabilities": probabilities_json(own),
-            }
-            for row, own in judges
-        ],
+        "judges": [{**JUDGE.json(row), **IN_METRICS.json(own)} for row, own in judges],
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "leak_audit": [LEAK.json(row) for row in results.leaks],

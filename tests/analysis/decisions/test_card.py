@@ -12,9 +12,8 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.decisions import card_page, checks
-from visualjudge.analysis.decisions.card import Card, card_of, gamed
-from visualjudge.analysis.decisions.decision_json import card_json
+from visualjudge.analysis.decisions import checks
+from visualjudge.analysis.decisions.card import CARD, Card, card_of, gamed
 from visualjudge.analysis.decisions.may_rank_models import system
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.analysis.study_table import Study
@@ -57,7 +56,7 @@ def test_what_was_not_asked_is_never_green() -> None:
 
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
-    told = card_page.text(_card(World.of(20, 3), 0.9))
+    told = str(_card(World.of(20, 3), 0.9))
     assert "Ranks: the ranks that each source may have by itself" in told
 
 
@@ -72,7 +71,7 @@ def test_the_favoured_source_is_named() -> None:
     assert kind is not None
     favours = dict(zip(kind.names, kind.found.favours, strict=True))
     assert favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
-    assert "favoured" in card_page.text(card)
+    assert "favoured" in str(card)
 
 
 def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
@@ -171,7 +170,7 @@ def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> No
 
 
 def test_json_has_the_promised_shape() -> None:
-    found = card_json(_card(World.of(20, 3), 0.9))
+    found = CARD.json(_card(World.of(20, 3), 0.9))
     judge = found["judges"][0]
     assert {"judge", "checks", "system"} <= set(judge)
     for line in judge["checks"]:
@@ -184,7 +183,7 @@ def test_pages_escape_names_and_load_nothing() -> None:
     world = World.of(20, 3)
     hostile = World(world.truth, ("<script>alert(1)</script>", "b|c", "d"))
     card = _card(hostile, 0.9)
-    page = card_page.html(card)
+    page = card._repr_html_()
     assert (
         "<script" not in page
         and "&lt;script" in page

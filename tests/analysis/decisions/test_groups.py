@@ -11,10 +11,8 @@ import polars as pl
 
 from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.card import JudgeCard, card_of
+from visualjudge.analysis.decisions.card import CARD, JudgeCard, card_of
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
-from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.leaderboard import source_groups
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.core.records import Question, Verdict
@@ -75,12 +73,12 @@ def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
 def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     questions = _two_tasks()
     card = card_of(analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)})))
-    page = card_page.text(card)
+    page = str(card)
     assert "object detection       det 0" in page and "over 6 pairs" in " ".join(page.split())
-    rows = card_json(card)["judges"][0]["system"]["sources"]
+    rows = CARD.json(card)["judges"][0]["system"]["sources"]
     assert {row["group"] for row in rows} == {"object_detection", "instance_segmentation"}
     alone = [q for q in questions if q.task == "object_detection"]
-    one = card_page.text(card_of(analyse_study(study_of(alone, {"judge": choices_of(alone, 0.9)}))))
+    one = str(card_of(analyse_study(study_of(alone, {"judge": choices_of(alone, 0.9)}))))
     assert "Group" not in one and "groups" not in one
 
 

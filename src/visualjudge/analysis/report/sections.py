@@ -17,8 +17,8 @@ from visualjudge.analysis.columns import (
     probes_sentence,
 )
 from visualjudge.analysis.comparisons import not_compared
-from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
+from visualjudge.analysis.decisions.card import Card, tasks_table
+from visualjudge.analysis.decisions.checks import checks_table
 from visualjudge.analysis.estimate import LEVEL
 from visualjudge.analysis.figure_text import (
     NONE,
@@ -80,7 +80,7 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
         Section(
             "answers",
             "May I rank models of a single task?",
-            asked=[] if by_task is None else [replace(by_task, title="")],
+            asked=[replace(by_task, title="")],
             plots=[drawn["tasks"]] if isinstance(drawn["pairs"], Figure) else (),
         ),
         Section(
