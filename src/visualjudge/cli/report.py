@@ -42,7 +42,7 @@ def report(
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
-    from visualjudge.analysis.report.plots import every_plot
+    from visualjudge.analysis.report.plots import save_plots
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.terminal import text
 
@@ -61,10 +61,7 @@ def report(
             for name, table in analysis.tables.items():
                 with atomic_path(csv / f"{name}.csv") as scratch:
                     harmless(table).write_csv(scratch)
-            for plot in every_plot(analysis):
-                if isinstance(plot, Figure):
-                    plot.save(csv / f"plots/{plot.name}.svg")
-                    plot.save(csv / f"plots/{plot.name}.csv")
+            save_plots(analysis, csv / "plots")
     judges = card_of(analysis).judges
     if two is not None:
         difference = differences(analysis, *two)
