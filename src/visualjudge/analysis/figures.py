@@ -11,7 +11,7 @@ gives the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from visualjudge.analysis.figure_text import NONE, points, with_ends
@@ -308,23 +308,17 @@ class EncodingChoice:
 
 @dataclass(frozen=True)
 class Variance:
-    """Components of the variance of single verdicts; None if the design cannot determine them.
-    ``order`` includes chance if nothing was repeated.
+    """Components of the variance of single verdicts: item, encoding, item_x_encoding, order, repeat
+    and ``image``, the part of ``item`` that all pairs of an image share; without those that the
+    design cannot determine. ``order`` includes chance if nothing was repeated.
     """
 
     task: str
     n: int
-    item: float | None
-    encoding: float | None
-    item_x_encoding: float | None
-    order: float | None
-    repeat: float | None
     total: float
-    shares: Mapping[str, float | None]
-    image: float | None = None
-    """The part of ``item`` that all pairs of an image share."""
-    ends: Mapping[str, Ends | None] = field(default_factory=dict)
-    """95 % intervals of the components, by name."""
+    parts: Mapping[str, float]
+    ends: Mapping[str, Ends | None]
+    """95 % intervals of the components."""
 
 
 @dataclass(frozen=True)
@@ -353,8 +347,6 @@ class SourceRow:
     """If the source never lost, or never won: the finite end of its interval, at 97.5 %."""
     rank_set: tuple[int, int]
     """The best and the worst rank that it may have at 95 %, for this source alone."""
-    controlled: Estimate
-    """The strength at equal covariates."""
 
 
 @dataclass(frozen=True)

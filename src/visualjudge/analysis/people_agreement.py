@@ -239,7 +239,7 @@ def _row(
         kendall_tau=_number(mean_tau[0]),
         kendall_ci95=_ends(mean_tau, sizes),
         pairwise_accuracy=_number(share.value[0]),
-        pairwise_ci95=share.interval(0),
+        pairwise_ci95=share[0].interval,
         pairs=int(told.sum()),
         by_source=tuple(_number(value) for value in rho[0]),
     )

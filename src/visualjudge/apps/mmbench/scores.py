@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table
@@ -117,13 +118,13 @@ def share(values: Sequence[bool]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, float] | None:
+def interval(values: Sequence[bool], clusters: Sequence[int]) -> Ends | None:
     """Return the 95 % interval of the share of true values by leaving out each cluster; None with
     fewer than five clusters.
     """
     if not values:
         return None
-    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
+    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters))[0].interval
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
