@@ -183,7 +183,7 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     figure = agreement_figure(result)
     assert isinstance(figure, Figure)
     told = {(row.dimension, row.kind): row for row in result.rows}
-    rows = {(row[0], {"gpt": "judge"}.get(str(row[1]), "ceiling")): row[2:] for row in figure.rows}
+    rows = {(row[1], {"gpt": "judge"}.get(str(row[0]), "ceiling")): row[2:] for row in figure.rows}
     assert set(rows) == {(d, kind) for d in ("quality", "other") for kind in ("judge", "ceiling")}
     for key, found in rows.items():
         row = told[key]  # type: ignore[index]

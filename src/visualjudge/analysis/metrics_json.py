@@ -72,6 +72,10 @@ def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
             yield name, {**who, "cell": cell, **row}
     lists = {name: judge[name] for name in ("bias", "sensitivity", "variance")}
     lists["leaderboard"] = judge["leaderboard"]["rows"]
+    lists["pairs"] = [
+        {"judge_prefers_a" if key == "judge" else key: value for key, value in pair.items()}
+        for pair in judge["answer"]["pairs"]
+    ]
     lists["encoding_comparisons"] = [
         {"task": task["task"], **row} for task in judge["encodings"] for row in task["comparisons"]
     ]

@@ -42,7 +42,7 @@ from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
     model_answer,
 )
-from visualjudge.analysis.decisions.pairs_figure import pairs_table, resolution, separated
+from visualjudge.analysis.decisions.pairs_of_models import pairs_table, resolution, separated
 from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,

@@ -17,9 +17,9 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.people_agreement import AlphaRow, AltRow, PeopleAgreement, RaterRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
-from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.report.page import asset, environment
-from visualjudge.analysis.report.plots import ESTIMATE, MOST_SERIES, figures_of
+from visualjudge.analysis.report.plots import MOST_SERIES, estimates_plot
 from visualjudge.analysis.table_layout import Column, grid
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
@@ -114,33 +114,20 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     mean of people.
     """
     kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
-    titles = list(dict.fromkeys(row.rater for row in kept))[:MOST_SERIES]
-    if not titles:
-        return LeftOut("agreement", "No rank correlation with people is known: too few items.")
-    found = {
-        (row.dimension, row.rater): Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-        for row in kept
-    }
-    dimensions = list(dict.fromkeys(row.dimension for row in kept))
-    rows = [
-        ForestRow(plain_name(name), tuple(found.get((name, title)) for title in titles))
-        for name in dimensions
-    ]
-    data = [
-        (name, title, *figures_of(found.get((name, title))))
-        for name in dimensions
-        for title in titles
-    ]
-    return Figure(
+    found: dict[str, dict[str, Estimate]] = {}
+    for row in kept:
+        rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
+        found.setdefault(row.rater, {})[plain_name(row.dimension)] = rho
+    return estimates_plot(
         "agreement",
         "Rank correlation with people",
         "Rank correlation of each rater with the mean of the people; for a person, with the mean "
         "of the other people.",
-        ("dimension", "rater", *ESTIMATE),
-        tuple(data),
-        lambda width: forest(rows, titles, SCALE, width),
-        "Lines are 95 % intervals (none for the mean of people); hollow markers stand for fewer "
-        "than 5 items.",
+        [(k, rater, cells) for k, (rater, cells) in enumerate(found.items())][:MOST_SERIES],
+        missing="No rank correlation with people is known: too few items.",
+        reading="Lines are 95 % intervals (none for the mean of people); hollow markers stand for "
+        "fewer than 5 items.",
+        scale=SCALE,
     )
 
 
