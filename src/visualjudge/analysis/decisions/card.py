@@ -202,7 +202,7 @@ def card_of(analysis: Analysis) -> Card:
     """Return the card of an existing analysis."""
     study, results = analysis.study, analysis.results.judges
     cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
-    return Card(cards, rows_of(study, range(len(results))))
+    return Card(cards, tuple(rows_of(study)))
 
 
 def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:

@@ -60,12 +60,9 @@ RATER: table_layout.Table[RaterRow] = table_layout.Table(
 ALPHA: table_layout.Table[AlphaRow] = table_layout.Table(
     (
         Column("dimension", "dimension", "Dimension", plain_name, text=True),
-        Column("alpha", "alpha", "α of what people rated", number3),
+        Column("alpha", "alpha", "Krippendorff’s α", number3),
         Column("ci95", "ci95", "95 %", span),
         Column("units", "units", "Units", number),
-        Column("judged_alpha", "judged_alpha", "α where a judge rated too", number3),
-        Column("judged_ci95", "judged_ci95", "95 %", span),
-        Column("judged_units", "judged_units", "Units", number),
         Column("level", "level", "Level", text=True),
         Column("people", "people", "People", number),
     )
@@ -103,7 +100,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     without = [plain_name(row.dimension) for row in several if row.alpha is None]
     notes = [f"No α (too few units, or all alike): {listed(without)}."] if without else []
     rated = [row for row in several if row.alpha is not None]
-    tables.append(grid(ALPHA, rated, title="Krippendorff’s α", notes=notes))
+    tables.append(grid(ALPHA, rated, title="Do people agree?", notes=notes))
     title = "Could a judge replace people?"
     tables.append(grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2))
     return [table for table in tables if table.rows]
