@@ -6,6 +6,10 @@ from visualjudge.core.untrusted import BOUNDS
 
 # Maximum size of a decompressed reply body in bytes.
 LARGEST_BODY = BOUNDS["body"].size
+# Maximum number of objects and arrays in it, each of which takes far more memory than its bytes.
+MOST_VALUES = BOUNDS["body"].items
+# Maximum length of a reply's text in characters. One more shows that it was cut: it is not read.
+LONGEST_REPLY = BOUNDS["reply"].size
 # Maximum size of a file of batch replies in bytes.
 LARGEST_DOWNLOAD = 2**30
 # Maximum length of a batch's status or failure cause in characters.

@@ -70,7 +70,7 @@ BOUNDS: dict[Kind, Bound] = {
     "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
-    "body": Bound(32 * MIB),
+    "body": Bound(32 * MIB, items=1_000_000),
     "log": Bound(64 * MIB),  # a line of a journal
 }
 
@@ -350,11 +350,7 @@ def _is_at_home(path: str, root: str) -> bool:
         for place in (home, *home.parents)
         if place.parent.name == "snapshots"
     ]
-    return any(_is_inside(path, str(folder)) for folder in (home, *blobs[:1]))
-
-
-def _is_inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+    return any(Path(path).is_relative_to(folder) for folder in (home, *blobs[:1]))
 
 
 def _shown(name: object) -> str:
