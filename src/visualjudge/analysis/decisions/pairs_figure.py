@@ -18,7 +18,7 @@ from visualjudge.analysis.figure_text import (
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.table_layout import as_named, grid, of_row
-from visualjudge.analysis.value_and_interval import NO_TRUTH, Share
+from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def _row(
 ) -> ForestRow:
     group, a, b = key
     known = next(pair for pair in pairs if pair is not None)
-    truth = Share(known.truth, known.truth_ci95, known.images, known.images)
+    truth = Estimate(known.truth, known.truth_ci95, known.images, known.images)
     judged = [
-        None if pair is None else Share(pair.judge, pair.judge_ci95, pair.images, pair.images)
+        None if pair is None else Estimate(pair.judge, pair.judge_ci95, pair.images, pair.images)
         for pair in pairs
     ]
     task = f" ({group_name(group)})" if groups else ""
