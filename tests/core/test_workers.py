@@ -44,6 +44,15 @@ def test_a_map_whose_worker_dies_ends() -> None:
         list(pool.map(partial(ended, os.getpid()), range(10)))
 
 
+def test_ctrl_c_waits_for_no_chunk_that_hangs(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), Workers(2) as pool:
+        results = pool.map(time.sleep, [0, 60])
+        next(results)
+        raise KeyboardInterrupt
+    assert time.monotonic() - began < 30
+
+
 def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:
     before = cv2.getNumThreads()
     cv2.setNumThreads(2)

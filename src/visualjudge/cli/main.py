@@ -10,16 +10,20 @@ import importlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
 from visualjudge.cli.options import with_groups
-from visualjudge.cli.output import guard, say
+from visualjudge.cli.output import CleanStream, guard, say
+from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import UsageError, VisualJudgeError
+from visualjudge.core.registry import plugins_with_rows
 
 PANELS = {
     "Data": {
@@ -145,6 +149,13 @@ class Commands(LazyCommands):
             raise UsageError(f"{args[0]} was removed in 1.1; use: {RETIRED[args[0]]}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            say(*stop.args)  # what it interrupted
+            raise
+
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)
         for parameter in params:
@@ -188,7 +199,13 @@ def run() -> None:
     # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and uses a core
     # meanwhile. Read when NumPy is imported, which is later.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.exit(_status())
+    masked = environment_secrets()
+    sys.stdout, sys.stderr = (
+        cast(TextIO, CleanStream(s, masked)) for s in (sys.stdout, sys.stderr)
+    )
+    if (status := _status()) == 130:
+        os._exit(status)  # waits for no thread of what hangs
+    sys.exit(status)
 
 
 def _status() -> int:
@@ -211,6 +228,15 @@ def _status() -> int:
         return 1
     except OSError as error:
         say(f"{error.filename or 'output'}: {error.strerror or error}")
+        return 1
+    except Exception as error:
+        if not (names := plugins_with_rows()):
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        say(
+            f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno}); a row "
+            f"of a plug-in may be the cause: {', '.join(names)} (show plugins)"
+        )
         return 1
 
 

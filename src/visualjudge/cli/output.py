@@ -7,7 +7,6 @@ Text may contain names from strangers, so control characters are escaped.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
 import typer
 
-from visualjudge.core.errors import Problem, RunError, UsageError, must_end_in, summarized
+from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
@@ -49,15 +48,15 @@ def plain(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-class PlainStream:
-    """A text stream to which only :func:`plain` text is written."""
+class CleanStream:
+    """A text stream to which only what ``clean`` returns is written."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, clean: Callable[[str], str] = plain) -> None:
+        self._stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
         """Write ``text`` and return its number of characters."""
-        self._stream.write(plain(text))
+        self._stream.write(self._clean(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -71,14 +70,8 @@ def print_json(rows: Iterable[Any]) -> None:
 
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
-    from visualjudge.clients.masked_secrets import Redactor, is_secret_name, looks_secret
-
-    values = os.environ.items()
-    masked = Redactor(
-        value for name, value in values if is_secret_name(name) or looks_secret(value)
-    )
     for line in lines:
-        print(plain(masked(f"visualjudge: {' '.join(str(line).split())}")), file=sys.stderr)
+        print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
 
 
 @contextmanager
@@ -187,7 +180,7 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
 
     Raises
     ------
-    RunError
+    KeyboardInterrupt
         If a second Ctrl-C cancels it; ``kept`` describes what was saved.
     """
     from visualjudge.runs.job_runner import run_until_stopped
@@ -200,7 +193,7 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
     try:
         return run_until_stopped(main)
     except KeyboardInterrupt:
-        raise RunError(f"cancelled; {kept}") from None
+        raise KeyboardInterrupt(f"cancelled; {kept}") from None
 
 
 # ---------------------------------------------------------------- output files
@@ -218,7 +211,7 @@ def guard(command: Any) -> None:
 
     def invoke(context: Any) -> Any:
         _check_outputs(command, context.params)
-        with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
+        with redirect_stdout(cast(TextIO, CleanStream(sys.stdout))):
             return run(context)
 
     command.invoke = invoke

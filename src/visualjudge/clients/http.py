@@ -19,9 +19,13 @@ from urllib.request import getproxies
 import aiohttp
 
 from visualjudge.clients.masked_secrets import Redactor
-from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import TransportError
+from visualjudge.core.untrusted import BOUNDS
+
+# Maximum size of a decompressed reply body, and of a file of batch replies, in bytes.
+LARGEST_BODY = BOUNDS["body"].size
+LARGEST_DOWNLOAD = 2**30
 
 _KEPT_ALIVE_S = 30.0
 

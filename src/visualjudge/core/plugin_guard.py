@@ -44,6 +44,8 @@ def _faults_of(name: str) -> Iterator[None]:
         yield
     except VisualJudgeError:
         raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped in {name}") from None
     except (Exception, SystemExit) as error:  # plug-ins may raise anything
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise PluginError(f"{name}: {reason}") from error

@@ -78,6 +78,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     def __init__(self, what: str, rows: Mapping[K, T | str]) -> None:
         self.what = what
+        self._like: tuple[object, object] = next(iter(rows.items()), ("", ""))
         self._rows: dict[K, Any] = dict(rows)
         self._own = tuple(rows)
 
@@ -122,8 +123,16 @@ class Registry(Mapping[K, T], Generic[K, T]):
         Raises
         ------
         UsageError
-            If the name is taken.
+            If the name is taken, or name or row are of another kind than the built-in ones.
         """
+        name, row = map(type, self._like)
+        if not isinstance(key, name) or not (
+            isinstance(entry, row) or (row is str and callable(entry))
+        ):
+            raise UsageError(
+                f"{self.what} {_shown(key)}: must be a {row.__name__} named by a {name.__name__}, "
+                f"got a {type(entry).__name__} named by a {type(key).__name__}"
+            )
         if key in self._rows:
             raise UsageError(f"{self.what} {_shown(key)} is already registered")
         self._rows[key] = entry
@@ -188,6 +197,10 @@ def load_plugins() -> None:
 def plugins() -> tuple[Plugin, ...]:
     load_plugins()
     return tuple(_STATE.plugins)
+
+
+def plugins_with_rows() -> list[str]:
+    return sorted({row.plugin for row in _STATE.added if row.plugin is not None})
 
 
 def added(what: str) -> tuple[Any, ...]:
@@ -278,7 +291,7 @@ def _loaded(point: EntryPoint) -> Plugin:
         if callable(found):
             found()
     except KeyboardInterrupt:
-        raise
+        raise KeyboardInterrupt(f"stopped while the plug-in {point.name} was loaded") from None
     except BaseException as error:  # whatever it does, the program goes on
         for row in [row for row in _STATE.added if row.plugin == point.name]:
             row.table.remove(row.key)

@@ -50,6 +50,7 @@ class Workers:
         self._threads = 0
         self._map: Callable[..., Iterable[Any]] = map
         self._close: Callable[[], object] = tuple
+        self._stop: Callable[[], object] = tuple
         if engine == "ray":
             pool = _ray_pool(number)
             self._map, self._close = pool.imap, pool.terminate
@@ -58,6 +59,7 @@ class Workers:
             processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
             self._map = partial(_in_processes, processes, number * AHEAD)
             self._close = partial(processes.shutdown, cancel_futures=True)
+            self._stop = partial(_stop, processes)
 
     def __enter__(self) -> Self:
         import cv2
@@ -67,10 +69,12 @@ class Workers:
         cv2.setNumThreads(1)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         import cv2
 
         cv2.setNumThreads(self._threads)
+        if kind is KeyboardInterrupt:
+            self._stop()
         self._close()
 
     def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
@@ -86,6 +90,12 @@ class Workers:
             if error is not None:
                 raise error
             yield result
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    # A chunk that hangs would be waited for.
+    for process in list(pool._processes.values()):
+        process.terminate()
 
 
 def _in_processes(
