@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from visualjudge.analysis.figures import (
     Cell,
@@ -82,6 +83,11 @@ def plain_name(name: str) -> str:
     return name.replace("_", " ").replace("(none)", "no error type")
 
 
+def group_name(group: str, most: int = 1) -> str:
+    """Return the tasks of a group of sources, of which the first are named."""
+    return listed([plain_name(task) for task in group.split(" + ")], most)
+
+
 def many(count: int, noun: str) -> str:
     """Format a count with its noun: 1 image, 1,200 images; "image" is the study's case noun."""
     return f"{number(count)} {plural(count, noun)}"
@@ -121,6 +127,13 @@ def ranks(found: tuple[int, int] | None) -> str:
     if found is None:
         return NONE
     return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
+
+
+number3, span3 = partial(number, digits=3), partial(span, digits=3)
+RANKS_NOTE = "Ranks: the ranks that each source may have by itself (95 %)."
+GROUPS_NOTE = (
+    "Sources are compared only within a group, that is, in tasks that compare the same sources."
+)
 
 
 def p_value(value: float | None) -> str:

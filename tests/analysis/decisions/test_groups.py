@@ -14,8 +14,8 @@ from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import JudgeCard, card_of
-from visualjudge.analysis.decisions.correct import correct_study
-from visualjudge.analysis.decisions.decision_json import card_json, leaderboard_json
+from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
+from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.leaderboard import source_groups
 from visualjudge.analysis.statistics.systems import Sums, system_agreement
 from visualjudge.core.records import Question, Verdict
@@ -109,7 +109,7 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
     assert str(board).splitlines()[0].startswith("Group") and "only within a group" in " ".join(
         str(board).split()
     )
-    assert leaderboard_json(board)["rows"][0]["group"] == "instance_segmentation"
+    assert LEADERBOARD.json(board)["rows"][0]["group"] == "instance_segmentation"
 
 
 def test_pairs_on_few_images_do_not_borrow_certainty_from_another_group() -> None:

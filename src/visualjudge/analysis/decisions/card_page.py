@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES
-from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.decisions.decision_tables import number, span
 from visualjudge.analysis.decisions.model_answer import short_answer
 from visualjudge.analysis.decisions.pairs_figure import (
     pairs_table,
@@ -16,7 +16,9 @@ from visualjudge.analysis.decisions.pairs_figure import (
     separated,
 )
 from visualjudge.analysis.figure_text import (
-    listed,
+    GROUPS_NOTE,
+    RANKS_NOTE,
+    group_name,
     many,
     own_score,
     percent,
@@ -91,8 +93,7 @@ def sources_table(kind: KindOfSystem) -> Table:
         above = number(favour.value)
         means = number(float(found.judged[s])), number(float(found.true[s])), ranks(found.ranks[s])
         told = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
-        tasks = [plain_name(task) for task in kind.groups[s].split(" + ")]
-        group = (listed(tasks, 1),) if apart else ()
+        group = (group_name(kind.groups[s]),) if apart else ()
         rows.append((*group, kind.names[s], *means, above, span(favour.interval), told))
     columns = ["Group"] if apart else []
     columns += ["Source", f"Judge's {kind.measure}", "By truth", "Ranks by judge"]

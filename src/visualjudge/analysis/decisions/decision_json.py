@@ -13,7 +13,6 @@ from visualjudge.analysis.table_layout import plain
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard
     from visualjudge.analysis.decisions.checks import Check
-    from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
     from visualjudge.analysis.decisions.published_agreement import PublishedCell
 
@@ -23,45 +22,6 @@ Interval = tuple[float, float]
 
 def _pair(interval: Interval | tuple[int, int] | None) -> list[float] | None:
     return None if interval is None else list(interval)
-
-
-def leaderboard_json(board: Leaderboard) -> Json:
-    """Return ``{"rows": [...], "method", "lambda", ...}``."""
-    from visualjudge.analysis.decisions.correct import METHOD
-
-    return {
-        "rows": [_row(row) for row in board.rows],
-        "method": METHOD,
-        "lambda": board.lam,
-        "measure": board.measure,
-        "judges": [board.judge],
-        "images": board.images,
-        "labels": board.labels,
-        "unlabelled": board.unlabelled,
-        "assumptions": [
-            {"assumes": a.assumes, "check": a.check, "holds": a.holds, "p": a.p}
-            for a in board.assumptions
-        ],
-        "gap": board.gap,
-        "labels_for_gap": board.labels_for_gap,
-        "problems": [str(problem) for problem in board.problems],
-        "runs": asdict(board.remarks),
-    }
-
-
-def _row(row: CorrectedRow) -> Json:
-    return {
-        "source": row.source,
-        "group": row.group,
-        "naive": row.naive,
-        "corrected": row.corrected,
-        "ci95": _pair(row.interval),
-        "rank_set": _pair(row.rank_set),
-        "labels": row.labels,
-        "label_images": row.images,
-        "why": row.why,
-        "effective_labels_per_label": row.worth,
-    }
 
 
 # ---------------------------------------------------------------- the card

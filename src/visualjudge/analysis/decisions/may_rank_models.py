@@ -7,11 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from visualjudge.analysis.answer import PairsOfModels, compare_models
 from visualjudge.analysis.decisions.judged_items import MEASURES, Items, comparisons, items
 from visualjudge.analysis.decisions.model_answer import NO_ANSWER
-from visualjudge.analysis.figure_text import listed, many, plain_name
+from visualjudge.analysis.figure_text import group_name, many
 from visualjudge.analysis.statistics.systems import (
     Favour,
     SystemAgreement,
@@ -62,8 +63,8 @@ class KindOfSystem:
         value, _, s = max(sure)
         low, high = (max(ends[k] for _, ends, _ in sure) for k in (0, 1))
         above = self.found.favours[s].value > 0
-        tasks = listed([plain_name(task) for task in self.groups[s].split(" + ")], 2)
-        source = self.names[s] + (f" of {tasks}" if len(set(self.groups)) > 1 else "")
+        of = f" of {group_name(self.groups[s], 2)}" if len(set(self.groups)) > 1 else ""
+        source = self.names[s] + of
         if not value:
             verb = "favours" if above else "disfavours"
             return value, (low, high), f"it {verb} {source}, but by less than one rank"
@@ -115,16 +116,16 @@ def system(study: Study, run: int) -> System:
         return System(kinds, models=models)
     if not asked:
         return System((), "no question compares two named sources of one task", models=models)
-    images = np.unique(asked[0].image[np.isfinite(asked[0].said)]).size
-    return System((), _why_none(asked[0]), int(images), models)
+    images = asked[0].rows.filter(pl.col("said").is_not_nan())["image"].n_unique()
+    return System((), _why_none(asked[0]), images, models)
 
 
 def _why_none(found: Items) -> str:
     """Explain why the first kind of question that compares sources does not order them."""
-    if not np.isfinite(found.truth).any():
+    truth = np.isfinite(found["truth"])
+    if not truth.any():
         return NO_TRUTH
-    known = np.isfinite(found.said) & np.isfinite(found.truth)
-    if not known.any():
+    if not (truth & np.isfinite(found["said"])).any():
         return NO_ANSWER
     return "its usable answers compare no two sources on two images"
 
@@ -133,14 +134,14 @@ def _measured(asked: Items) -> KindOfSystem | None:
     found, silent = asked.answered()
     if not found.names:
         return None
-    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names))
+    said, truth, source, image = (found[k] for k in ("said", "truth", "source", "image"))
+    sums = image_sums(said, truth, source, image, len(found.names))
     agreement = system_agreement(sums, found.group)
     if agreement is None:
         return None
-    question = found.item.rank("dense").to_numpy().astype(np.int64)
+    question = found.rows["item"].rank("dense").to_numpy().astype(np.int64)
     fair = fair_fit(
-        found.said, found.truth, found.level, found.source, question, found.image, found.task,
-        found.group,
-    )  # fmt: skip
+        said, truth, found["level"], source, question, image, found["task"], found.group
+    )
     agreement = replace(agreement, favours=() if fair is None else fair.favours())
     return KindOfSystem(found.kind, found.names, found.groups, agreement, silent)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
+    group_name,
     listed,
     lower_first,
     many,
     number,
     percent,
-    plain_name,
 )
 
 if TYPE_CHECKING:
@@ -129,9 +129,7 @@ def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
 
 
 def _task(pair: PairOfModels, groups: bool) -> str:
-    first, *others = pair.group.split(" + ")
-    more = f" and {len(others)} more" if others else ""
-    return f" ({plain_name(first)}{more})" if groups else ""
+    return f" ({group_name(pair.group)})" if groups else ""
 
 
 def _reversed(pair: PairOfModels, groups: bool) -> str:

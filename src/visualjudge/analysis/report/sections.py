@@ -28,9 +28,9 @@ from visualjudge.analysis.report.section import (
     across,
     by_rows,
     each,
-    grid,
     headline_grid,
 )
+from visualjudge.analysis.table_layout import grid
 from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
