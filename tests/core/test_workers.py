@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from core.worker_chunks import Numbered, broken, ended, halved, refused
+from core.worker_chunks import Numbered, broken, ended, halved
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.workers import Workers
 
@@ -31,11 +31,6 @@ def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> N
             list(pool.map(broken, [Numbered(3)]))
     with pytest.raises(UsageError, match="--workers must be at least 1"):
         Workers(0)
-
-
-def test_an_error_that_no_other_process_can_read_is_told_in_its_words() -> None:
-    with pytest.raises(RunError, match=r"^HTTP 429: number 1$"), Workers(2) as pool:
-        list(pool.map(refused, [1]))
 
 
 def test_a_map_whose_worker_dies_ends() -> None:

@@ -31,7 +31,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.tables import check_table, csv_table, parquet_schema, table_parts
+from visualjudge.core.tables import check_table, csv_table, readable, scan
 from visualjudge.core.untrusted import check_file, read_file
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
@@ -71,7 +71,12 @@ def _read(path: Path) -> pl.DataFrame:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     check_table(path)
-    return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *table_parts(path, 100_000)])
+    with readable(path):
+        table = scan(path)
+        names = table.collect_schema().names()
+        known = [name for name in names if name in (*COLUMNS, *OPTIONAL)]
+        votes = not {"rater", "score"} & set(names)
+        return table.select(names if votes else known).collect()
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:

@@ -120,18 +120,10 @@ def _applied(
     try:
         return function(chunk), None
     except VisualJudgeError as error:
-        return None, _that_travels(error)
+        return None, error
     except Exception as error:
         where = f"{record}: " if (record := getattr(chunk, "record", "")) else ""
         return None, RunError(f"{where}{type(error).__name__}: {' '.join(str(error).split())}")
-
-
-def _that_travels(error: VisualJudgeError) -> VisualJudgeError:
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # a constructor with other arguments
-        return RunError(str(error))
-    return error
 
 
 def _registered() -> tuple[tuple[str, Any, Any], ...]:
