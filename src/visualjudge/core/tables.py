@@ -17,13 +17,12 @@ from visualjudge.core.untrusted import BOUNDS, apart, check_file, open_file, rea
 if TYPE_CHECKING:
     import polars as pl
 
+# Maximum size of a part in bytes, unless it is a single row. A text stored once in a file's
+# dictionary may occur in every row, but takes memory only when read.
 BYTES_A_PART = 32 << 20
-"""Maximum size of a part in bytes, unless it is a single row. A text stored once in a file's
-dictionary may occur in every row, but takes memory only when read.
-"""
 LARGEST_ROW = 256 << 20
+# Most bytes of the texts of a stranger's table: these, or so many times those of its file.
 MOST_TEXT, MOST_RATIO = 256 << 20, 64
-"""Most bytes of the texts of a stranger's table: these, or so many times those of its file."""
 BYTES_AN_ITEM = 32  # of a list, as an object of Python
 _LONGEST_REASON = 200
 _REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 GAP = "  "
+# Width, in columns, of the narrowest supported terminal.
 NARROWEST = 60
-"""Width, in columns, of the narrowest supported terminal."""
 
+# Minimum width of a wrapped name, in columns.
 LEAST_NAME = 12
-"""Minimum width of a wrapped name, in columns."""
 
+# Maximum number of characters of a number, which never wraps; longer digit strings are names.
 LONGEST_NUMBER = 16
-"""Maximum number of characters of a number, which never wraps; longer digit strings are names."""
 
+# A bar of characters, which never wraps.
 DRAWN = re.compile("[·─│●○]+|")
-"""A bar of characters, which never wraps."""
 
 NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
@@ -130,12 +130,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     title: str = ""
+    # Number of leading columns that identify a row.
     keys: int = 1
-    """Number of leading columns that identify a row."""
+    # Right-aligned columns; None = those that contain only numbers.
     numeric: tuple[bool, ...] | None = None
-    """Right-aligned columns; None = those that contain only numbers."""
+    # Rows that HTML shows in bold.
     marked: frozenset[int] = frozenset()
-    """Rows that HTML shows in bold."""
 
     @property
     def _to_the_right(self) -> Sequence[bool]:

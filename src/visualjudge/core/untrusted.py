@@ -29,26 +29,25 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 MIB = 1 << 20
+# Maximum length of a stated path in characters.
 LONGEST_PATH = 1024
-"""Maximum length of a stated path in characters."""
+# Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
+# for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
 MEMORY_APART, SECONDS_APART = 512 * MIB, 15
-"""Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
-for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The bounds of a kind of input; 0 = none of its own."""
 
+    # Bytes of a file, a line or a body.
     size: int
-    """Bytes of a file, a line or a body."""
+    # Bytes that it may hold once decompressed.
     unpacked: int = 0
-    """Bytes that it may hold once decompressed."""
+    # Levels of nesting.
     depth: int = 0
-    """Levels of nesting."""
+    # Values, cells, pixels or rows × columns.
     items: int = 0
-    """Values, cells, pixels or rows × columns."""
 
 
 Kind = Literal[
@@ -91,8 +90,8 @@ def importing(*, outside: bool) -> Iterator[None]:
         _HINT.reset(tokens[1])
 
 
+# Kinds whose bound holds for each line of a file, which may be of any size.
 LINES: frozenset[Kind] = frozenset({"record", "log"})
-"""Kinds whose bound holds for each line of a file, which may be of any size."""
 
 
 def open_untrusted(

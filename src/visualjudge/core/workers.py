@@ -25,8 +25,8 @@ from visualjudge.core.registry import registrations, restore
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
+# Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory.
 AHEAD = 3
-"""Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory."""
 
 
 class Workers:
