@@ -71,8 +71,8 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
     assert "plug-in tells, encoding tells: ValueError: not valid: ***" in built.stderr
     assert "refused: ***" in (tmp_path / "run/verdicts.jsonl").read_text() and judged.returncode
     [line] = failed.stderr.splitlines()
-    assert line.startswith("visualjudge: ValueError: not valid: *** (tells.py:")
-    assert line.endswith("; a row of a plug-in may be the cause: tells (show plugins)")
+    assert line.startswith("visualjudge: ValueError: not valid: ***; ")
+    assert line.endswith("a row of a plug-in may be the cause: tells (show plugins)")
     written = [path.read_bytes() for path in tmp_path.glob("[bor]*/**/*") if path.is_file()]
     assert not any(KEY in one.stdout + one.stderr for one in ended)
     assert written and not any(KEY.encode() in content for content in written)
@@ -107,6 +107,7 @@ def test_ctrl_c_names_a_plugin_that_hangs(tmp_path: Path) -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20)[1].splitlines() == [
-        "visualjudge: stopped while the plug-in hangs was loaded"
+        "visualjudge: stopped while the plug-in hangs was loaded",
+        "visualjudge: cancelled; a run of judge, mmbench, pipeline continues with --resume",
     ]
     assert process.returncode == 130
