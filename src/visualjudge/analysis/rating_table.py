@@ -55,9 +55,9 @@ def _read(path: Path) -> pl.DataFrame:
         check_table(path)
         with readable(path):
             table = scan(path)
-            names = table.collect_schema().names()
-            known = [name for name in names if name in (*COLUMNS, *OPTIONAL)]
-            return table.select(known if {"rater", "score"} & set(names) else names).collect()
+            named = table.collect_schema().names()
+            known = [name for name in named if name in (*COLUMNS, *OPTIONAL)]
+            return table.select(known if {"rater", "score"} & set(named) else named).collect()
     if path.suffix.lower() != ".jsonl":
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"

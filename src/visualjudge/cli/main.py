@@ -4,7 +4,6 @@ errors become exit statuses here.
 
 from __future__ import annotations
 
-import difflib
 import gc
 import importlib
 import os
@@ -20,7 +19,7 @@ import visualjudge
 from visualjudge.cli.options import with_groups
 from visualjudge.cli.output import Checked, CleanStream, say
 from visualjudge.clients.masked_secrets import environment_secrets
-from visualjudge.core.errors import UsageError, VisualJudgeError
+from visualjudge.core.errors import UsageError, VisualJudgeError, one_of
 from visualjudge.core.registry import plugins_with_rows
 
 PANELS = {
@@ -93,9 +92,7 @@ class Group(TyperGroup):
         if path in RETIRED:
             raise UsageError(f"{path} was removed in 1.1; use: {RETIRED[path]}")
         if name not in known and not name.startswith("-"):
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
-            raise UsageError(f"no command {name!r}; {hint}")
+            raise UsageError(f"no command {name!r}; must be {one_of(name, known)}")
         return super().resolve_command(ctx, args)
 
 
@@ -123,17 +120,23 @@ def command_named(name: str) -> Any:
 class Commands(Group):
     """The commands of :data:`PANELS`, listed without importing them."""
 
+    def texts(self) -> dict[str, str]:
+        return COMMANDS
+
+    def made(self, name: str) -> Any:
+        return command_named(name)
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return list(self.texts())
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         panel = next((title for title, names in PANELS.items() if cmd_name in names), None)
-        text = COMMANDS.get(cmd_name)
+        text = self.texts().get(cmd_name)
         return TyperCommand(cmd_name, help=text, rich_help_panel=panel) if text else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         found, _, rest = super().resolve_command(ctx, args)
-        command = command_named(str(found))
+        command = self.made(str(found))
         command.name = found
         return found, command, rest
 

@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
@@ -87,15 +87,14 @@ def end_with(problems: Iterable[object]) -> None:
         raise typer.Exit(1)
 
 
-def tell(problems: Iterable[Problem], *, skip: bool | None = None) -> None:
+def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
     """Print records that were left out on stderr, one line for each kind of problem, and with
     ``skip`` their number; exit with status 1 if there are any and they may not be skipped.
     """
-    every = list(problems)
-    for line in summarized(every):
+    for line in summarized(problems):
         print(plain(line), file=sys.stderr)
-    if every and skip is not None:
-        say(f"{pluralize(len(every), 'invalid record')} left out")
+    if problems and skip is not None:
+        say(f"{pluralize(len(problems), 'invalid record')} left out")
         if not skip:
             raise typer.Exit(1)
 
