@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import columns, table_layout
-from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
+from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked, share_of
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference
@@ -43,7 +43,7 @@ from visualjudge.analysis.decisions.model_answer import (
     model_answer,
 )
 from visualjudge.analysis.decisions.pairs_figure import pairs_table, resolution, separated
-from visualjudge.analysis.estimate import TAIL, shares, too_few
+from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,
     many,
@@ -65,7 +65,7 @@ from visualjudge.analysis.statistics import (
     calibration,
     conformal_radius,
 )
-from visualjudge.analysis.study_table import Remarks, Study, clusters_of
+from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.table_layout import Column, Json, as_named, block, blocks, grid, of_row
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
@@ -317,15 +317,11 @@ def _failed(study: Study, run: int) -> Check:
     table = study.joined[run]
     if table.is_empty():
         return check("failed", NOT_MEASURED)
-    image, failed = clusters_of(table), (~table["usable"]).cast(pl.Float64).to_numpy()
-    top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
-    found = shares(top, np.bincount(image).astype(float))
-    images = int(found.images[0])
-    may = percent(1 - TAIL ** (1 / images))
+    sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
+    share = share_of(sums.shares("failed", "all"))
+    may = percent(1 - TAIL ** (1 / share.images))
     note = f"no reply failed here, but all replies may fail on up to {may} of images"
-    value = float(failed.mean())
-    share = Estimate(value, found.interval(0), failed.size, images, found.why(0))
-    return check("failed", share, "" if value else note)
+    return check("failed", share, "" if share.value else note)
 
 
 def _favour(ordered: System) -> Check:
@@ -334,9 +330,8 @@ def _favour(ordered: System) -> Check:
     if main is None or all(favour.p is None for favour in main.found.favours):
         unknown = f"each source is on {too_few()}" if main is None else UNTOLD
         return check("favour", replace(NOT_MEASURED, why=ordered.why or unknown))
-    value, ends, told = main.moved()
+    value, ends, note = main.moved()
     ranks = Estimate(value, ends, main.found.pairs, main.found.images)
-    note = told.removeprefix("none shown").lstrip("; ")
     return check("favour", ranks, note, tested=True)
 
 
