@@ -11,8 +11,8 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.columns import variance_share
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import variance_share
 from visualjudge.analysis.figures import Leak, Variance
 from visualjudge.analysis.leaks import as_right
 from visualjudge.analysis.plots.figure import Figure, unbroken

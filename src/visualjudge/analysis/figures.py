@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from visualjudge.analysis.figure_text import NONE, points, with_ends
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, minus
 
@@ -143,14 +144,20 @@ class Without:
     questions: int
 
 
+NEEDS: Mapping[Need, str] = {
+    "needed": "Needs the photograph",
+    "not_needed": "Does not need the photograph",
+    "not_shown": "Can’t tell yet whether the judge needs the photograph",
+}
+
+
 @dataclass(frozen=True)
 class Photograph:
-    """The gain from the photograph, over ``grey`` and over ``other`` photographs; None if not
-    asked.
+    """The gain from the photograph, over ``grey`` and over ``other`` photographs (None if not
+    asked), in one task or in ``all``.
     """
 
     task: str
-    """``all`` for all tasks together."""
     grey: Without | None
     other: Without | None
 
@@ -170,27 +177,20 @@ class Photograph:
         return min((part.gain for part in self.asked), key=lambda gain: gain.value or 0.0)
 
     @property
-    def questions(self) -> int:
-        """The number of questions; the smaller one if two replacements were asked."""
-        return min(part.questions for part in self.asked)
-
-    @property
     def state(self) -> Need:
         """Whether the judge needs the photograph."""
-        if self.questions < LEAST_QUESTIONS:
+        if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
             return "not_shown"
         if any(part.inner is not None and part.inner[1] < MARGIN for part in self.asked):
             return "not_needed"
         lower = [(part.gain.interval or (None,))[0] for part in self.asked]
         return "needed" if all(low is not None and low > 0 for low in lower) else "not_shown"
 
-
-@dataclass(frozen=True)
-class PhotographNeed:
-    """The gain from the photograph in all tasks together and in each task."""
-
-    all: Photograph
-    by_task: tuple[Photograph, ...]
+    @property
+    def sentence(self) -> str:
+        """The state and the smaller gain."""
+        over = "grey" if self.grey and self.least is self.grey.gain else "another photograph"
+        return f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over {over}."
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,15 @@ class Cell:
     def name(self) -> str:
         """The keys joined: ``object_detection/text_xyxy``."""
         return "/".join(value for _, value in self.keys)
+
+    @property
+    def graded(self) -> dict[str, Estimate]:
+        """The main figures of its ranking and scoring questions, by title."""
+        found = {} if self.ranking is None else {"ranking, τ-b": self.ranking.tau}
+        if self.scoring is not None:
+            found["scoring, τ-b in an image"] = self.scoring.within
+            found["scoring, mean error"] = self.scoring.mae
+        return found
 
 
 @dataclass(frozen=True)
@@ -377,6 +386,12 @@ class OwnScore:
     lacking: str | None = None
     """How many of its questions in the dataset the run answered, if not all."""
 
+    @property
+    def shown(self) -> str:
+        """The score as its authors print it, with the part that was answered."""
+        lacking = f" ({self.lacking})" if self.lacking else ""
+        return NONE if self.value is None else f"{self.value:.{self.digits}f}{lacking}"
+
 
 @dataclass(frozen=True, slots=True)
 class ServedBy:
@@ -425,8 +440,14 @@ class JudgeResult:
     own_scores: tuple[OwnScore, ...]
     """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
-    photograph: PhotographNeed | None = None
+    photograph: tuple[Photograph, ...] = ()
+    """For all tasks, then for each."""
     identity: tuple[ServedBy, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name, with a word about judges that know the answers."""
+        return f"{self.name} (simulated)" if self.simulated else self.name
 
     @property
     def as_published(self) -> dict[str, float | None]:

@@ -57,7 +57,6 @@ from visualjudge.analysis.figures import (
     LEAST_QUESTIONS,
     MARGIN,
     Photograph,
-    PhotographNeed,
     ProbeResult,
     ProbeState,
     Without,
@@ -263,8 +262,9 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
     return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), float(p))
 
 
-def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
-    """Return what a judge gains from the photograph; None if it was not asked without it.
+def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
+    """Return what a judge gains from the photograph, in all tasks and in each; empty if it was not
+    asked without it.
 
     ``answered`` has one row per verdict, as returned by
     :func:`visualjudge.analysis.study_table.join`.
@@ -276,12 +276,10 @@ def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
         control.select(*keys, "right"), on=keys, suffix="_seen"
     )
     if pairs.is_empty():
-        return None
+        return ()
     parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
-    return PhotographNeed(
-        _need("all", pairs),
-        tuple(_need(str(task), part) for (task,), part in sorted(parts.items())),
-    )
+    by_task = (_need(str(task), part) for (task,), part in sorted(parts.items()))
+    return (_need("all", pairs), *by_task)
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:

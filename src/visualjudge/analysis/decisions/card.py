@@ -48,10 +48,8 @@ from visualjudge.analysis.figure_text import (
     listed,
     many,
     number3,
-    own_score,
     percent,
     percents,
-    photograph_gain,
     plain_name,
     span3,
     with_ends,
@@ -136,8 +134,8 @@ class JudgeCard(Answer):
     @property
     def parts(self) -> Iterator[Part]:
         """What it says: lines and tables."""
-        need, main = self.result.photograph, self.system.main
-        gain = [] if need is None else [f"{photograph_gain(need.all)}."]
+        main = self.system.main
+        gain = [row.sentence for row in self.result.photograph[:1]]
         yield (self.answer, *gain, *self.remarks.lines)
         yield pairs_table(self)
         yield checks_table([self])
@@ -162,7 +160,7 @@ class JudgeCard(Answer):
             yield f"In 90 % of new images, {known} ({many(radius.images, 'image')})."
         for score in self.result.own_scores:
             if score.value is not None:
-                yield f"The benchmark's own score, {score.name}: {own_score(score)}."
+                yield f"The benchmark's own score, {score.name}: {score.shown}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +360,7 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 def proven(result: JudgeResult) -> list[str]:
     """Return what probes prove about a judge, as qualifications of its answer."""
     told = []
-    if result.photograph is not None and result.photograph.all.state == "not_needed":
+    if result.photograph and result.photograph[0].state == "not_needed":
         told.append("it does not need the photograph")
     failed = [row.name for row in result.probes if row.state == "fail"]
     if failed:

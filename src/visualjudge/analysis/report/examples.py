@@ -15,7 +15,7 @@ from PIL import Image
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
 from visualjudge.analysis.scores import rank_taus
-from visualjudge.analysis.study_table import Placed, Study, unchanged
+from visualjudge.analysis.study_table import Placed, Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import LETTERS
@@ -34,14 +34,6 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Thumbnail:
-    """An image of the dataset as a data URI; ``src`` is None if it cannot be read."""
-
-    name: str
-    src: str | None
-
-
-@dataclass(frozen=True)
 class Example:
     """One verdict with its question, letters and options in the order that the judge saw."""
 
@@ -52,12 +44,12 @@ class Example:
     error_type: str
     stated: str
     answer: str
-    """Empty if no answer is right, because nothing distinguishes the options."""
     options: str
     """True scores and sources of the options."""
     prompt: str
     reply: str
-    images: tuple[Thumbnail, ...]
+    images: tuple[tuple[str, str | None], ...]
+    """Captions, and data URIs; None for an image that cannot be read."""
 
 
 def _wrong(table: pl.DataFrame) -> pl.DataFrame:
@@ -130,14 +122,6 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
     return _examples(study, second, rows.to_dicts())
 
 
-def probe_examples(study: Study, run: int) -> list[Example]:
-    """Return one verdict for each probe of a run, with the change that the probe made."""
-    asked = study.answered[run].filter(~unchanged())
-    rows = asked.unique("probe_name", keep="first", maintain_order=True).to_dicts()
-    named = [{**row, "why": row["probe_name"].replace("_", " ")} for row in rows]
-    return _examples(study, run, named)
-
-
 def _examples(study: Study, run: int, rows: Sequence[Row]) -> list[Example]:
     known = study.find([row["id"] for row in rows])
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
@@ -153,17 +137,15 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
             question = swapped(question)
         except DataError:  # of another tool: its options cannot be told apart in the prompt
             question = None
-    probe = question.probe if question else None
     options = _options(row["scores"][::side], row["sources"][::side], scored=study.has_scores)
-    answer = _value(row["answer"], row["truth"], turned=turned)
     return Example(
-        row["why"] + (f": {probe.changed}" if probe and probe.design != "control" else ""),
+        row["why"],
         row["task"],
         encoding_title(row["task"], row["encoding"]),
         row["image"],
         row["error_type"],
         _value(row["text"], row["number"], turned=turned) if row["usable"] else "not read",
-        "" if probe and probe.expected == "any" else answer,
+        _value(row["answer"], row["truth"], turned=turned),
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
@@ -189,22 +171,24 @@ def _options(scores: list[float], sources: list[str | None], *, scored: bool) ->
 
 def _images(
     root: Path | None, paths: Sequence[str], options: Sequence[str]
-) -> tuple[Thumbnail, ...]:
+) -> tuple[tuple[str, str | None], ...]:
     """Return the images of a question with captions: the photographs, then the options in order;
     options in words have no image.
     """
     inputs = len(paths) - len(options)
     names = ["Input image"] * inputs + list(options) if inputs >= 0 else ["Image"] * len(paths)
-    return tuple(thumbnail(root, *named) for named in zip(paths, names, strict=True))
+    return tuple(zip(names, (thumbnail(root, path) for path in paths), strict=True))
 
 
-def thumbnail(root: Path | None, path: str, name: str) -> Thumbnail:
-    """Return an image of the dataset, at most :data:`SIDE` px, as a data URI."""
+def thumbnail(root: Path | None, path: str) -> str | None:
+    """Return an image of the dataset, at most :data:`SIDE` px, as a data URI; None if it cannot be
+    read.
+    """
     try:
         small = Image.fromarray(read_rgb(image_at(root or Path(), path)))
     except DataError:
-        return Thumbnail(name, None)
+        return None
     small.thumbnail((SIDE, SIDE))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode())
+    return "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import polars as pl
 
@@ -164,10 +165,8 @@ def _probes(judge: JudgeResult) -> Cells:
 
 
 def _photograph(judge: JudgeResult) -> Cells:
-    need = judge.photograph
-    if need is None:
-        return {}
-    return {ALL: need.all.least} | {plain_name(row.task): row.least for row in need.by_task}
+    names = [ALL, *(plain_name(row.task) for row in judge.photograph[1:])]
+    return {name: row.least for name, row in zip(names, judge.photograph, strict=False)}
 
 
 SHOWN = (
@@ -395,3 +394,11 @@ PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {
 def every_plot(analysis: Analysis) -> list[Figure | LeftOut]:
     """Return every plot of the study."""
     return [*(draw(analysis) for draw in PLOTS.values()), *encodings(analysis)]
+
+
+def save_plots(analysis: Analysis, folder: Path) -> None:
+    """Write every plot of the study, each as SVG and CSV."""
+    for plot in every_plot(analysis):
+        if isinstance(plot, Figure):
+            plot.save(folder / f"{plot.name}.svg")
+            plot.save(folder / f"{plot.name}.csv")
