@@ -172,15 +172,8 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
     """Read the complete records of a few questions, each with its dataset."""
     out = dict[str, Placed]()
     for root in roots:
-<<<<<<< HEAD
-        if wanted - out.keys():
-            found = _found(root, wanted - out.keys())
-            out |= {name: Placed(one, root) for name, one in found.items()}
-=======
-        with paused_collector():
-            found = _found(root, set(ids) - out.keys())
+        found = _found(root, set(ids) - out.keys())
         out |= {question.id: Placed(question, root) for question in found}
->>>>>>> main
     return out
 
 
