@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from visualjudge.analysis.figure_text import NONE, points, with_ends
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, minus
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, scaled
 
 ALL = "all"
 """Name of the row of all questions, beside the rows of their parts."""
@@ -61,7 +61,7 @@ class Leak:
 
     scope: str
     rule: str
-    share: Share
+    share: Estimate
     p: float | None
     p_holm: float | None = None
     flagged: bool = False
@@ -136,8 +136,8 @@ class Without:
     paired difference.
     """
 
-    seen: Share
-    blind: Share
+    seen: Estimate
+    blind: Estimate
     gain: Estimate
     inner: tuple[float, float] | None
     """The 90 % interval of ``gain``."""
@@ -199,8 +199,8 @@ class Ranking:
 
     failed: int
     tau: Estimate
-    exact: Share
-    top1: Share
+    exact: Estimate
+    top1: Estimate
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class Encoding:
     """One encoding of a task."""
 
     name: str
-    share: Share
+    share: Estimate
     tokens: float | None
     standing: str
     """best, worse, equivalent (at most 5 points behind), open, unknown."""
@@ -292,7 +292,7 @@ class EncodingDuel:
     @property
     def turned(self) -> EncodingDuel:
         """The comparison of the second with the first."""
-        return replace(self, first=self.second, second=self.first, gap=minus(self.gap))
+        return replace(self, first=self.second, second=self.first, gap=scaled(self.gap, -1))
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,11 @@ as wrong, and ``failed`` includes all of them; only their names differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.value_and_interval import (
-    NO_SHARE,
-    UNANSWERED,
-    Estimate,
-    Share,
-)
+from visualjudge.analysis.value_and_interval import NOTHING, UNANSWERED, Estimate
 
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
 """Statuses of verdicts that intentionally give no answer."""
@@ -45,11 +40,11 @@ class Accuracy:
     ``parsed``.
     """
 
-    share: Share
+    share: Estimate
     failed: int
     upper_bound: float | None
     """The accuracy if every failed reply had been right."""
-    parsed: Share
+    parsed: Estimate
     answered_a: float | None
     """Share of the usable replies that chose the option shown first; None if none chose an option
     or the order shown is not known.
@@ -58,10 +53,10 @@ class Accuracy:
     """Failed replies by cause."""
 
     @property
-    def shown(self) -> Share:
+    def shown(self) -> Estimate:
         """``share`` as reports show it: without a value if no verdict has an answer."""
         return (
-            replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED)
+            replace(NOTHING, n=self.share.n, images=self.share.images, why=UNANSWERED)
             if self.none
             else self.share
         )
@@ -78,9 +73,9 @@ class Swap:
     A question that intentionally got no answer in both orders is left out.
     """
 
-    consistency: Share
+    consistency: Estimate
     consistency_parsed: float | None
-    right_in_both: Share
+    right_in_both: Estimate
     withheld: int = 0
     """Questions that were declined, or answered "cannot tell", in both orders."""
 
@@ -133,5 +128,7 @@ class Pairwise:
     swap: Swap
     ties: float | None = None
     """Share of the usable replies that call it a tie; None if none does."""
-    figures: Mapping[str, Estimate] = field(default_factory=dict)
-    """By key of :data:`visualjudge.analysis.figures_of_pairs.FIGURES`."""
+    macro: Estimate = NOTHING
+    """Accuracy, as the mean over tasks."""
+    kappa: Estimate = NOTHING
+    """Cohen's κ of verdicts and right answers."""

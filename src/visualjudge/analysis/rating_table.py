@@ -29,7 +29,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.tables import check_table, csv_table, parquet_schema, table_parts
+from visualjudge.core.tables import check_table, csv_table, readable, scan
 from visualjudge.formats.sample import read_json, read_table
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
@@ -57,7 +57,11 @@ def _read(path: Path) -> pl.DataFrame:
         return csv_table(path)
     if path.suffix.lower() == ".parquet":
         check_table(path)
-        return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *table_parts(path, 100_000)])
+        with readable(path):
+            table = scan(path)
+            named = table.collect_schema().names()
+            known = [name for name in named if name in (*COLUMNS, *OPTIONAL)]
+            return table.select(known if {"rater", "score"} & set(named) else named).collect()
     if path.suffix.lower() != ".jsonl":
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"

@@ -247,7 +247,7 @@ def answer_of(
     """
     ordered, order_shown = system(study, run), study.runs[run].order_shown
     measured = {
-        "macro_accuracy": _measured(pairwise.figures["macro"], pairwise),
+        "macro_accuracy": _measured(pairwise.macro, pairwise),
         "right_in_both_orders": _measured(pairwise.swap.right_in_both, pairwise, order_shown),
         "lean": _measured(place, pairwise, order_shown),
     }
