@@ -73,6 +73,10 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
             **{name: [{"cell": k, **row} for k, row in judge[name].items()] for name in CELLS},
             **{name: judge[name] for name in LISTS},
             "leaderboard": judge["leaderboard"]["rows"],
+            "pairs": [
+                {"judge_prefers_a" if key == "judge" else key: end for key, end in pair.items()}
+                for pair in judge["answer"]["pairs"]
+            ],
             "encoding_comparisons": [
                 {"task": task["task"], **row}
                 for task in judge["encodings"]

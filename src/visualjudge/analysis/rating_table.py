@@ -42,7 +42,11 @@ MEETING = {
 """Columns that a judge's rating and a person's rating must share, and what they are in a run's
 scores.
 """
-SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
+SCHEMA: ColumnTypes = {
+    **dict.fromkeys(COLUMNS[:-1], pl.String),
+    "score": pl.Float64,
+    **dict.fromkeys(OPTIONAL, pl.String),
+}
 VOTES = {"a": "1", "b": "0", "tie": "0.5"}
 Problems = list[Problem]
 
@@ -141,7 +145,8 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
     answers = [row for path in judged for row in _judged(path, problems)]
     if not rows and not answers:
         raise DataError(f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json")
-    table = pl.DataFrame(rows + answers, schema={**SCHEMA, "kind": pl.String}, orient="row")
+    schema = {name: SCHEMA[name] for name in (*COLUMNS, "kind")}
+    table = pl.DataFrame(rows + answers, schema=schema, orient="row")
     return _with_overall(table), problems
 
 
@@ -268,7 +273,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     """
     studies = [load_study([folder]) for folder in folders]
     asked = any(study.runs[0].of_people for study in studies)
-    tables, rankings = [], 0
+    tables, rankings = [pl.DataFrame(schema=SCHEMA)], 0
     for study in studies:
         run, named = study.runs[0], study.joined[0].filter("usable")
         kind = "person" if run.of_people else "judge"

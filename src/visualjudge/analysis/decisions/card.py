@@ -42,7 +42,7 @@ from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
     model_answer,
 )
-from visualjudge.analysis.decisions.pairs_figure import pairs_table, resolution, separated
+from visualjudge.analysis.decisions.pairs_of_models import pairs_table, resolution, separated
 from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,
@@ -200,7 +200,7 @@ def card_of(analysis: Analysis) -> Card:
     """Return the card of an existing analysis."""
     study, results = analysis.study, analysis.results.judges
     cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
-    return Card(cards, rows_of(study, range(len(results))))
+    return Card(cards, tuple(rows_of(study)))
 
 
 def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
