@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -57,12 +56,6 @@ def folded(sentence: str, width: int | None = None) -> str:
 
 def _is_number(cell: str) -> bool:
     return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
-
-
-def markdown_text(value: object) -> str:
-    """Return a text on one line with HTML and Markdown's table, link and image syntax escaped."""
-    line = escape(" ".join(str(value).split()), quote=False)
-    return line.replace("|", "\\|").replace("](", "]\\(")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
