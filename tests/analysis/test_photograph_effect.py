@@ -12,7 +12,7 @@ import pytest
 
 from visualjudge.analysis.figures import NEEDS, Photograph, Without
 from visualjudge.analysis.probes import photograph_need
-from visualjudge.analysis.value_and_interval import Estimate, Share
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe, Question
 
 Rng = np.random.Generator
@@ -116,7 +116,7 @@ def question(k: int, name: str, design: str) -> Question:
 
 def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     def without(gain: float, low: float) -> Without:
-        share = Share(0.7, (0.6, 0.8), 400, 40)
+        share = Estimate(0.7, (0.6, 0.8), 400, 40)
         return Without(share, share, Estimate(gain, (low, 0.3), 400, 40), (low, 0.2), 400)
 
     row = Photograph("all", without(0.3, 0.1), without(0.1, -0.05))

@@ -18,10 +18,10 @@ from visualjudge.analysis.estimate import Shares, gap_ends, gap_p, ratio, shares
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import FloatArray, IntArray
 
-NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
+NO_ACCURACY = Accuracy(NOTHING, 0, None, NOTHING, None, {})
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from visualjudge.analysis.figures import (
     Results,
     Variance,
 )
-from visualjudge.analysis.figures_of_pairs import FIGURES
+from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard
 from visualjudge.analysis.leaks import NEEDED, leak_audit
@@ -288,7 +288,8 @@ def pairwise_figures(
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
         ties=_ties(pairs),
-        figures={row.key: row.of(pairs) for row in FIGURES},
+        macro=macro(pairs),
+        kappa=kappa_with_truth(pairs),
     )
     return found if truth else pairwise_without_truth(found)
 

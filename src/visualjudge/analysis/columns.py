@@ -24,7 +24,6 @@ from visualjudge.analysis.figure_text import (
     ranks,
     with_ends,
 )
-from visualjudge.analysis.figures_of_pairs import FIGURES, PairFigure
 from visualjudge.analysis.pairwise_figures import (
     CANNOT_TELL,
     DECLINED,
@@ -323,7 +322,8 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "questions": p.questions,
         "chance": p.chance,
         "constant_answer": plain(p.constant),
-        **{key: ESTIMATE.json(found) for key, found in p.figures.items()},
+        "macro": ESTIMATE.json(p.macro),
+        "kappa": ESTIMATE.json(p.kappa),
         "answered_tie": plain(p.ties),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
@@ -377,13 +377,6 @@ def _cells(name: str) -> Column:
     return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
 
 
-def _of_pairs(row: PairFigure) -> Column:
-    def value(judge: f.JudgeResult) -> float | None:
-        return None if judge.pairwise.accuracy.none else judge.pairwise.figures[row.key].value
-
-    return Column(None, value, row.title, row.show)
-
-
 JUDGE: Table[f.JudgeResult] = Table(
     (
         Column("judge", "name", "Judge", text=True, shown="title"),
@@ -398,7 +391,13 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
         Column(None, "pairwise.accuracy.share.images", "Images", number),
         Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
-        *map(_of_pairs, FIGURES),
+        Column(
+            None,
+            lambda j: None if j.pairwise.accuracy.none else j.pairwise.macro.value,
+            "Accuracy, mean over tasks",
+            percent,
+        ),
+        Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
         of_row("Without an answer", unanswered_of),
         Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
         Column(None, "pairwise.constant", "Best constant answer", percent),

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from visualjudge.analysis.value_and_interval import NO_SHARE, Share
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEAST_IMAGES = 5
@@ -146,13 +146,13 @@ class Shares:
     cases: FloatArray
     images: IntArray
 
-    def __getitem__(self, k: int) -> Share:
+    def __getitem__(self, k: int) -> Estimate:
         """Return share ``k`` as a figure."""
         told, n = not np.isnan(self.low[k]), round(self.cases[k])
         value = float(self.value[k]) if np.isfinite(self.value[k]) else None
         interval = (float(self.low[k]), float(self.high[k])) if told else None
-        why = None if told else too_few() if n else NO_SHARE.why
-        return Share(value, interval, n, int(self.images[k]), why)
+        why = None if told else too_few() if n else NOTHING.why
+        return Estimate(value, interval, n, int(self.images[k]), why)
 
 
 def shares(

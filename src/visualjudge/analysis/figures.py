@@ -1,11 +1,8 @@
-"""Every figure of the analysis as a frozen record, without computation or formatting.
+"""Every figure of the analysis as a frozen record.
 
-``metrics.json``, the CSV tables, Markdown, HTML and the terminal are derived from these records by
-the lists of columns in :mod:`visualjudge.analysis.columns`. A new statistic needs one function that
-fills a field, and ``field(metadata=column("Title"))``.
-
-An :class:`Estimate` always has the number of images it is based on. If it has no interval, ``why``
-gives the reason.
+``metrics.json``, the CSV tables, HTML and the terminal are derived from these records by the lists
+of columns in :mod:`visualjudge.analysis.columns`. An :class:`Estimate` always has the number of
+images it is based on. If it has no interval, ``why`` gives the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from typing import Any, Literal
 
 from visualjudge.analysis.figure_text import NONE, points, with_ends
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, minus
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, scaled
 
 ALL = "all"
 """Name of the row of all questions, beside the rows of their parts."""
@@ -36,7 +33,9 @@ class TaskGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b."""
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b,
+    also ``by_task``, and ``kappa`` Cohen's κ of their answers, where both gave one.
+    """
 
     a: str
     b: str
@@ -50,9 +49,7 @@ class Comparison:
     only_b_right: int | None = None
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
-    """The gap in each task of the common questions."""
     kappa: Estimate = NOTHING
-    """Cohen's κ of their answers, where both gave one."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Leak:
 
     scope: str
     rule: str
-    share: Share
+    share: Estimate
     p: float | None
     p_holm: float | None = None
     flagged: bool = False
@@ -69,7 +66,10 @@ class Leak:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """The questions that were asked."""
+    """The questions. ``asked`` counts the distinct ones that any judge was asked, ``probed`` those
+    of them that a probe changed, which count only in figures of probes; ``where`` has the filters
+    on the questions that all figures use, as ``FIELD=VALUE``.
+    """
 
     path: str | None
     questions_sha256: str | None
@@ -79,12 +79,9 @@ class DatasetFacts:
     images: int
     by_question_type: Mapping[str, int]
     asked: int = 0
-    """Number of distinct questions that any judge was asked."""
     images_asked: int = 0
     probed: int = 0
-    """Number of the questions asked that a probe changed. They count only in figures of probes."""
     where: tuple[str, ...] = ()
-    """Filter on the questions that all figures use, as ``FIELD=VALUE``; empty for all questions."""
 
     @property
     def extent(self) -> str:
@@ -107,7 +104,9 @@ ProbeState = Literal["pass", "fail", "not_shown"]
 @dataclass(frozen=True)
 class ProbeResult:
     """The effect on a judge of a change that must not matter; see
-    :mod:`visualjudge.analysis.probes` for the units.
+    :mod:`visualjudge.analysis.probes` for the units. ``example`` is the id of one of its questions;
+    ``p_holm`` is that of no effect, adjusted over the probes of the judge, None if nothing was
+    measured.
     """
 
     name: str
@@ -117,11 +116,7 @@ class ProbeResult:
     state: ProbeState
     failed: int
     example: str
-    """Id of one of its questions."""
     p_holm: float | None = None
-    """p for an effect of 0, adjusted by Holm over the probes of the judge; None if nothing was
-    measured.
-    """
 
 
 MARGIN = 0.15
@@ -133,14 +128,13 @@ Need = Literal["needed", "not_needed", "not_shown"]
 @dataclass(frozen=True)
 class Without:
     """The same pairs without their photograph: accuracy with it, accuracy without it, and the
-    paired difference.
+    paired difference with its 90 % interval, ``inner``.
     """
 
-    seen: Share
-    blind: Share
+    seen: Estimate
+    blind: Estimate
     gain: Estimate
     inner: tuple[float, float] | None
-    """The 90 % interval of ``gain``."""
     questions: int
 
 
@@ -199,20 +193,19 @@ class Ranking:
 
     failed: int
     tau: Estimate
-    exact: Share
-    top1: Share
+    exact: Estimate
+    top1: Estimate
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scoring questions: numbers from 0 to 10. ``within`` (inside one image) is the part that
-    reflects the judge's own ability.
+    """Scoring questions: numbers from 0 to 10. ``within`` is the part that reflects the judge's own
+    ability: the mean τ-b inside groups of one image, 0 in a group that it cannot tell apart.
     """
 
     n: int
     failed: int
     within: Estimate
-    """Mean τ-b inside groups of one image; a group that the judge cannot tell apart counts as 0."""
     spearman: Estimate
     pearson: Estimate
     mae: Estimate
@@ -247,7 +240,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %."""
+    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %.
+
+    ``points`` are mean distances, accuracies at them, and their numbers of verdicts; ``floor`` is
+    the lower asymptote (accuracy of guessing times the share of replies that were read);
+    ``slope_p`` is that of a one-sided clustered test that accuracy increases with distance, by Holm
+    over the judge's curves.
+    """
 
     scope: str
     value: str
@@ -257,26 +256,20 @@ class Sensitivity:
     beta: float | None = None
     lapse: float | None = None
     slope_p: float | None = None
-    """One-sided clustered test that accuracy increases with distance; Holm over the
-    judge's curves.
-    """
     points: tuple[tuple[float, float, float], ...] = ()
-    """Mean distances, accuracies at them, and their numbers of verdicts."""
     floor: float = OF_TWO
-    """Lower asymptote of the curve: accuracy of guessing times the share of replies that
-    were read.
-    """
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding of a task."""
+    """One encoding of a task; ``standing`` is best, worse, equivalent (at most 5 points behind),
+    open or unknown.
+    """
 
     name: str
-    share: Share
+    share: Estimate
     tokens: float | None
     standing: str
-    """best, worse, equivalent (at most 5 points behind), open, unknown."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +285,7 @@ class EncodingDuel:
     @property
     def turned(self) -> EncodingDuel:
         """The comparison of the second with the first."""
-        return replace(self, first=self.second, second=self.first, gap=minus(self.gap))
+        return replace(self, first=self.second, second=self.first, gap=scaled(self.gap, -1))
 
 
 @dataclass(frozen=True)
@@ -318,35 +311,36 @@ class Variance:
     total: float
     parts: Mapping[str, float]
     ends: Mapping[str, Ends | None]
-    """95 % intervals of the components."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Replies that could not be read: failed replies of all question types by cause."""
+    """Failed replies of all question types by cause. For ``extracted`` ones a second reader gave a
+    value, which no other figure uses.
+    """
 
     n: int
     failed: int
     causes: Mapping[str, int]
     extracted: int = 0
-    """Failed replies for which a second reader gave a value; no other figure uses them."""
 
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source as ranked by the judge; strengths are log odds with mean 0 in a group."""
+    """One source as ranked by the judge; strengths are log odds with mean 0 in a ``group``: the
+    tasks in which it is compared, with a number if their sources fall into unconnected sets.
+
+    ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost, or never
+    won; ``rank_set`` has the best and the worst rank that it may have at 95 %, by itself;
+    ``controlled`` is its strength at equal covariates.
+    """
 
     source: str
     group: str
-    """The tasks in which it is compared, with a number if their sources fall into
-    unconnected sets.
-    """
     strength: Estimate
     rank: int
     bound: Ends | None
-    """If the source never lost, or never won: the finite end of its interval, at 97.5 %."""
     rank_set: tuple[int, int]
-    """The best and the worst rank that it may have at 95 %, for this source alone."""
 
 
 @dataclass(frozen=True)
@@ -369,14 +363,14 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class OwnScore:
-    """A score of a published benchmark, with the ``digits`` that its authors print."""
+    """A score of a published benchmark, with the ``digits`` that its authors print; None if none of
+    its questions was asked. ``lacking`` says how many the run answered, if not all.
+    """
 
     name: str
     value: float | None
-    """None if none of its questions was asked."""
     digits: int
     lacking: str | None = None
-    """How many of its questions in the dataset the run answered, if not all."""
 
     @property
     def shown(self) -> str:
@@ -399,7 +393,9 @@ class ServedBy:
 
 @dataclass(frozen=True, slots=True)
 class JudgeResult:
-    """All results of one judge."""
+    """All results of one judge. Judges that were asked the same questions have the same number
+    ``asked_like``: only those are compared. ``photograph`` has a row for all tasks, then for each.
+    """
 
     name: str
     simulated: bool
@@ -409,7 +405,6 @@ class JudgeResult:
     missing: int | None
     questions: int
     asked_like: int
-    """Judges with the same number were asked the same questions; only those are compared."""
     status: Mapping[str, int]
     tokens_in: int | None
     tokens_out: int | None
@@ -430,10 +425,8 @@ class JudgeResult:
     leaderboard: Leaderboard
     unread: Unread
     own_scores: tuple[OwnScore, ...]
-    """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
     photograph: tuple[Photograph, ...] = ()
-    """For all tasks, then for each."""
     identity: tuple[ServedBy, ...] = ()
 
     @property

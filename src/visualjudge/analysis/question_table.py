@@ -25,7 +25,6 @@ from visualjudge.analysis.study_table import (
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import Question
 from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import META, load_dataset, read_meta
@@ -93,14 +92,13 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     DataError
         If a file is not JSON, or a question lacks a field.
     """
-    with paused_collector():
-        path = root / QUESTIONS
-        near = path.is_file() and (root / META).is_file()
-        table = _table(path) if near else None
-        if table is None:
-            dataset = load_dataset(root)
-            stated = {"path": str(root), "questions_sha256": dataset.digest}
-            return question_rows(dataset.questions), {**dataset.meta, **stated}
+    path = root / QUESTIONS
+    near = path.is_file() and (root / META).is_file()
+    table = _table(path) if near else None
+    if table is None:
+        dataset = load_dataset(root)
+        stated = {"path": str(root), "questions_sha256": dataset.digest}
+        return question_rows(dataset.questions), {**dataset.meta, **stated}
     # Hash the file itself, not the value in dataset.json: an edited file would give wrong scores.
     return table, {
         **read_meta(root),
@@ -171,8 +169,7 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
     """Read the complete records of a few questions, each with its dataset."""
     out = dict[str, Placed]()
     for root in roots:
-        with paused_collector():
-            found = _found(root, set(ids) - out.keys())
+        found = _found(root, set(ids) - out.keys())
         out |= {question.id: Placed(question, root) for question in found}
     return out
 

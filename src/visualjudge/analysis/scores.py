@@ -22,7 +22,7 @@ from visualjudge.analysis.accuracy_cells import (
 from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import ordered
-from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -42,7 +42,7 @@ RANKED = (
 )
 SCORED = (*GROUP, "cluster", "usable", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures need."""
-NO_RANKING = Ranking(0, NOTHING, NO_SHARE, NO_SHARE)
+NO_RANKING = Ranking(0, NOTHING, NOTHING, NOTHING)
 UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
 NOT_WITHIN = Estimate(None, None, 0, 0, "no image with two different scores")
 NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)

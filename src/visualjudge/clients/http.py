@@ -20,9 +20,14 @@ from urllib.request import getproxies
 import aiohttp
 
 from visualjudge.clients.masked_secrets import Redactor
-from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_VALUES
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.untrusted import BOUNDS
+
+# Maximum size in bytes of a decompressed reply body, and of a file of batch replies.
+LARGEST_BODY, LARGEST_DOWNLOAD = BOUNDS["body"].size, 2**30
+# Maximum number of objects and arrays in it, each of which takes far more memory than its bytes.
+MOST_VALUES = BOUNDS["body"].items
 
 _KEPT_ALIVE_S = 30.0
 

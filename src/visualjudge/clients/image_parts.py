@@ -29,12 +29,14 @@ from PIL import Image
 
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.masked_secrets import public_url
-from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import bytes_of, image_at
 from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_of
+
+# Maximum size in bytes of an image file that is sent or downloaded.
+LARGEST_IMAGE_FILE = 64 * 2**20
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -80,6 +81,12 @@ class Redactor:
         if not isinstance(value, str):
             return value
         return MASK if _SECRET_NAME.search(str(name)) or looks_secret(value) else self(value)
+
+
+def environment_secrets() -> Redactor:
+    """Return what masks the keys and passwords of the environment."""
+    values = os.environ.items()
+    return Redactor(value for name, value in values if is_secret_name(name) or looks_secret(value))
 
 
 def is_secret_name(name: str) -> bool:

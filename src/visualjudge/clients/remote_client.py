@@ -31,10 +31,10 @@ from visualjudge.clients.masked_secrets import (
     url_secrets,
 )
 from visualjudge.clients.refused_parameters import RefusedParameters
-from visualjudge.clients.reply_bounds import LONGEST_REPLY
 from visualjudge.clients.reply_fields import member
 from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
+from visualjudge.clients.tool_calls import LONGEST_REPLY
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.core.records import Served
 

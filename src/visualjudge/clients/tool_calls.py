@@ -26,11 +26,13 @@ from visualjudge.clients.base import (
     ToolResult,
     Turn,
 )
-from visualjudge.clients.reply_bounds import LONGEST_REPLY
 from visualjudge.clients.reply_fields import member
 from visualjudge.core import jsons
 from visualjudge.core.errors import ClientError, Pending
+from visualjudge.core.untrusted import BOUNDS
 
+# Maximum length of a reply's text in characters. One more shows that it was cut: it is not read.
+LONGEST_REPLY = BOUNDS["reply"].size
 # Prefix of generated call ids, used if the server sent none.
 MADE = "visualjudge_call_"
 # Maximum length of a call's arguments in characters.

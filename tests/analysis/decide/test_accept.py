@@ -115,6 +115,8 @@ def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:
         for k in (0, 1):
             row = {"task": "object_detection", "annotation_id": f"s{k}"}
             file.write(json.dumps({**row, "prediction": {"detections": [box]}}) + "\n")
+        other = {"task": "instance_segmentation", "annotation_id": "s1"}  # of another task
+        file.write(json.dumps({**other, "prediction": {"instances": [box]}}) + "\n")
     run, out = str(tmp_path / "run"), tmp_path / "accepted.csv"
     words = ["accept", run, "--json", str(tmp_path / "a.json"), "--apply", run, "--out", str(out)]
     done = CliRunner().invoke(app, words)

@@ -304,28 +304,31 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
 
 def coco_of(root: Path, table: pl.DataFrame) -> dict[str, Any]:
     """Return the boxes and masks of the accepted predictions of a dataset as a COCO file."""
-    kept = table.filter("accepted")
-    images = {row["annotation"]: row["image"] for row in kept.to_dicts()}
+    kept = table.filter("accepted").select("task", "annotation", "image").rows()
+    images = {(task, annotation): image for task, annotation, image in kept}
     image_ids = {name: k for k, name in enumerate(sorted(set(images.values())), 1)}
     labels: dict[str, int] = {}
     annotations: list[dict[str, Any]] = []
     path = root / PREDICTIONS
     with open_untrusted(root, PREDICTIONS, "record") if path.is_file() else BytesIO() as file:
-        for line in file:
-            row = jsons.loads(line)
+        for row in map(jsons.loads, file):
+            image = images.get((row.get("task"), row.get("annotation_id")))
             prediction = row.get("prediction") or {}
             items = prediction.get("detections") or prediction.get("instances") or ()
-            for item in items if row.get("annotation_id") in images else ():
-                label = labels.setdefault(str(item["label"]), len(labels) + 1)
-                shape: dict[str, Any] = {}
+            for item in items if image is not None else ():
+                about: dict[str, Any] = {
+                    "id": len(annotations) + 1,
+                    "image_id": image_ids[image],
+                    "iscrowd": 0,
+                }
+                about["category_id"] = labels.setdefault(str(item["label"]), len(labels) + 1)
                 if "bbox" in item:
                     x0, y0, x1, y1 = item["bbox"]
-                    shape = {"bbox": [x0, y0, x1 - x0, y1 - y0], "area": (x1 - x0) * (y1 - y0)}
+                    about["bbox"] = [x0, y0, x1 - x0, y1 - y0]
+                    about["area"] = (x1 - x0) * (y1 - y0)
                 if "segmentation" in item:
-                    shape["segmentation"] = item["segmentation"]
-                about = {"id": len(annotations) + 1, "category_id": label, "iscrowd": 0}
-                about["image_id"] = image_ids[images[row["annotation_id"]]]
-                annotations.append({**about, **shape})
+                    about["segmentation"] = item["segmentation"]
+                annotations.append(about)
     return {
         "images": [{"id": k, "file_name": name} for name, k in image_ids.items()],
         "categories": [{"id": k, "name": name} for name, k in labels.items()],

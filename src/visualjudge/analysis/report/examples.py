@@ -35,7 +35,9 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """One verdict with its question, letters and options in the order that the judge saw."""
+    """One verdict with its question, letters and options (true scores and sources) in the order
+    that the judge saw; ``images`` are captions and data URIs, None for one that cannot be read.
+    """
 
     why: str
     task: str
@@ -45,11 +47,9 @@ class Example:
     stated: str
     answer: str
     options: str
-    """True scores and sources of the options."""
     prompt: str
     reply: str
     images: tuple[tuple[str, str | None], ...]
-    """Captions, and data URIs; None for an image that cannot be read."""
 
 
 def _wrong(table: pl.DataFrame) -> pl.DataFrame:
@@ -73,38 +73,28 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _unread(table: pl.DataFrame) -> pl.DataFrame:
-    failed = table.filter(~pl.col("usable") & ~withheld())
-    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
-
-
-def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> list[Row]:
-    """Return up to ``count`` rows of a run's answers, each about another image where possible:
-    most of them wrong by the widest margins, a quarter unread.
-    Without a known ``truth``, none is wrong.
-    """
-    lists = [_wrong(table if truth else table.clear()), _unread(table)]
-    picked: list[Row] = []
-    seen: set[int] = set()
-    for found, most in zip(lists, (count - count // 4, count), strict=True):
-        ordered = found.sort("distance", "id", descending=[True, False])
-        once = ordered.unique("cluster", keep="first", maintain_order=True)
-        new = once.filter(~pl.col("cluster").is_in(list(seen)))
-        # the tasks take turns
-        turns = new.sort(pl.int_range(pl.len()).over("task"), maintain_order=True)
-        rows = turns.head(max(1, min(most, count - len(picked)))).to_dicts()
-        seen |= {row["cluster"] for row in rows}
-        picked += rows
-    return picked[:count]
-
-
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Return a few verdicts of one run: wrong by a wide margin, or unread."""
+    """Return up to ``count`` verdicts of one run, each about another image where possible: most of
+    them wrong by the widest margins, a quarter unread. Without a known truth, none is wrong.
+    """
     table = study.joined[run]
     if not study.has_scores:  # the margins are not known then
         table = table.with_columns(margin=pl.lit(0.0))
-    rows = chosen(table, count, truth=not study.lacks_truth(run))
+    known = table.clear() if study.lacks_truth(run) else table
+    wrong = _spread(_wrong(known), count - count // 4)
+    unread = table.filter(~pl.col("usable") & ~withheld()).with_columns(
+        distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause")
+    )
+    others = unread.filter(~pl.col("cluster").is_in(wrong["cluster"].to_list()))
+    rows = [*wrong.to_dicts(), *_spread(others, count - wrong.height).to_dicts()]
     return _examples(study, run, rows)
+
+
+def _spread(found: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Return the rows of the largest distance: one an image, with the tasks taking turns."""
+    ordered = found.sort("distance", "id", descending=[True, False])
+    once = ordered.unique("cluster", keep="first", maintain_order=True)
+    return once.sort(pl.int_range(pl.len()).over("task"), maintain_order=True).head(most)
 
 
 def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
@@ -116,10 +106,9 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
     before = tables[0].select(*keys, before="right")
     apart = tables[1].join(before, on=keys).filter(pl.col("right") != pl.col("before"))
     way = pl.when(pl.col("right")).then(pl.lit("now right")).otherwise(pl.lit("now wrong"))
-    ordered = apart.with_columns(why=way).sort("margin", "id", descending=[True, False])
-    once = ordered.unique(["cluster", "right"], keep="first", maintain_order=True)
-    rows = once.group_by("right", maintain_order=True).head(count // 2)
-    return _examples(study, second, rows.to_dicts())
+    parts = apart.with_columns(why=way, distance="margin").partition_by("right")
+    rows = [row for part in parts for row in _spread(part, count // 2).to_dicts()]
+    return _examples(study, second, rows)
 
 
 def _examples(study: Study, run: int, rows: Sequence[Row]) -> list[Example]:

@@ -119,7 +119,8 @@ def pooled_means(
 
     def mean(values: FloatArray) -> FloatArray:
         held = total(weight)  # 1, but for rounding: equal labels have exactly their value
-        return np.divide(total(values * weight), held, out=np.full(systems, np.nan), where=told)
+        out = np.full(systems, np.nan)
+        return np.asarray(np.divide(total(values * weight), held, out=out, where=told))
 
     def label_part(values: FloatArray) -> FloatArray:
         centred = np.nan_to_num(values - mean(values)[system])
