@@ -49,7 +49,11 @@ def ended(
     [
         ("jugde x", "no command 'jugde'; did you mean judge?"),
         ("validate x", "validate was removed in 1.1; use: describe DATASET"),
+        ("mmbench report x", "mmbench report was removed in 1.1; use: mmbench eval --out"),
         ("judge x --outt y", "No such option: --outt"),
+        ("judge x --temperature 0 --out y", "--set NAME=VALUE"),
+        ("judge x --model a --model=b --out y", "--model takes one value, got 2"),
+        ("label x --out next.xlsx", "--out must end in .csv, got next.xlsx"),
         ("build a b --out c", "quote a pattern or a value with spaces"),
         ("judge x", "Missing option '--out'"),
         ("judge x --backend baseline --model first --out x", "got a file or dataset, x"),

@@ -114,8 +114,10 @@ def demo(
 def _clear(out: Path, force: bool) -> None:
     marker = out / ".visualjudge-demo"
     if out.exists() and any(out.iterdir()) and not (force and marker.exists()):
-        told = "name another --out, or give --force to replace what an earlier demo wrote"
-        raise UsageError(f"{out} is not empty; {told}")
+        raise UsageError(
+            f"{out} is not empty; name another --out, or give --force to replace what an earlier "
+            "demo wrote"
+        )
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     marker.touch()

@@ -93,7 +93,8 @@ class Group(TyperGroup):
             raise UsageError(f"{path} was removed in 1.1; use: {RETIRED[path]}")
         if name not in known and not name.startswith("-"):
             close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
+            every = f"one of: {', '.join(known)}; see --help"
+            hint = f"did you mean {close[0]}?" if close else every
             raise UsageError(f"no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 
@@ -205,7 +206,12 @@ def _status() -> int:
 def _usage(error: Any) -> str:
     text = error.format_message().rstrip(".").replace("Value error, ", "") or "a command is missing"
     if "unexpected extra argument" in text:
-        text += "; quote a pattern or a value with spaces, and repeat an option for each value"
+        text += (
+            "; quote a pattern or a value with spaces, repeat an option for each value, and give a "
+            "flag such as --swap none"
+        )
+    elif "No such option" in text and any(one.name == "set" for one in error.ctx.command.params):
+        text += "; a setting without an option of its own is given as --set NAME=VALUE"
     return f"{text}; see {error.ctx.command_path if error.ctx else 'visualjudge'} --help"
 
 

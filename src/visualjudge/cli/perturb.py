@@ -82,8 +82,10 @@ def perturb(
         done = last_of("putting errors in", made, Made())
         if len(writer):
             writer.commit()
-    where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
-    print(f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in {where}")
+    print(
+        f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in "
+        f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
+    )
     following("build", out, "--out", "DATASET")
     tell(done.problems, skip=skip_invalid)
 

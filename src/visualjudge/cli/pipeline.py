@@ -74,8 +74,10 @@ def pipeline(
         file = store.path(template.prompt_id, template.version)
         ours = "visualjudge's, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
         text = ours if is_ours(template) else f"the text of {file}"
-        read = f"replies are read by the rules of {pipe.rules}"
-        say(f"{name}: prompt {template.name} is {text}; {read}")
+        say(
+            f"{name}: prompt {template.name} is {text}; replies are read by the rules of "
+            f"{pipe.rules}"
+        )
     good, problems = read_rows(rows)
     judging = partial(
         run_pipeline,
