@@ -86,8 +86,8 @@ def studio(
 
     Example: visualjudge studio dataset --people runs/people --rater anna --rater ben
     """
-    selected = {"a selection of questions": part.stated, "--sample": sample}
-    for name, value in {"--url": url, "--rater": rater, "--items": items, **selected}.items():
+    given = {"--url": url, "--rater": rater, "--items": items, "--sample": sample}
+    for name, value in (*given.items(), ("a selection of questions", part.stated)):
         if value and people is None:
             raise UsageError(f"{name} needs --people")
     if not find_spec("fastapi") or not find_spec("uvicorn"):

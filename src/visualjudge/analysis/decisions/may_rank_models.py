@@ -98,8 +98,8 @@ class KindOfSystem:
         ]
         if not sure:
             possible = max((high for _, _, (_, high) in known), default=0)
-            more = f"; up to {many(possible, 'rank')} possible" if possible else ""
-            return 0, (0, possible), f"none shown{more}"
+            more = f"up to {many(possible, 'rank')} possible" if possible else ""
+            return 0, (0, possible), more
         value, _, s = max(sure)
         low, high = (max(ends[k] for _, ends, _ in sure) for k in (0, 1))
         above = self.found.favours[s].value > 0

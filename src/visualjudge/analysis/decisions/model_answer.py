@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
-from visualjudge.analysis.decisions.pairs_figure import PAIR
+from visualjudge.analysis.decisions.pairs_of_models import PAIR
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
     group_name,
