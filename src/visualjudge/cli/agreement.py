@@ -85,8 +85,10 @@ def agreement(
     told, shown = plain(asdict(result)), [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
-        rows = [PUBLISHED.json(cell) for cell in cells]
-        told["as_published"] = {"scheme": as_published, "rows": rows}
+        told["as_published"] = {
+            "scheme": as_published,
+            "rows": [PUBLISHED.json(cell) for cell in cells],
+        }
         shown.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
     write(json, told)
     write(out, html(result) if out else None)
