@@ -36,7 +36,7 @@ def agreement(
     ] = None,
     level: Annotated[
         Literal["nominal", "ordinal", "interval"] | None,
-        typer.Option(help="Of α; default: by type.", metavar="LEVEL"),
+        typer.Option(help="Of α; default: by type."),
     ] = None,
     alt_test: Annotated[
         float | None,
@@ -48,7 +48,7 @@ def agreement(
     out: PageFile = None,
     as_published: Annotated[
         Literal["viescore"] | None,
-        typer.Option(help="Figures as in a publication: viescore.", metavar="NAME"),
+        typer.Option(help="Figures as in a publication."),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.

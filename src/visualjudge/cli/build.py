@@ -61,7 +61,15 @@ def build(
     )
     following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
     following(
-        *("judge", out, *asked, "--backend", "local", "--model", "default", "--out", "RUN"),
+        "judge",
+        out,
+        *asked,
+        "--backend",
+        "local",
+        "--model",
+        "default",
+        "--out",
+        "RUN",
         title="or",
     )
     tell(built.problems, skip=skip_invalid)

@@ -26,7 +26,7 @@ PANEL = "panel"
 
 
 def judge(
-    dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET")],
     out: Annotated[Path, typer.Option(help="Folder of the run.", metavar="RUN")],
     choice: Choice,
     options: JudgeOptions,

@@ -70,7 +70,6 @@ RETIRED = {
     "encodings": "show encodings",
     "fetch": "adopt --fetch",
     "gallery": "tools/gallery.py in the repository",
-    "import lvis": "import coco, which recognises LVIS",
     "mmbench report": "mmbench eval --out FILE.html",
     "plugins": "show plugins",
     "prompts": "tools/prompt_pages.py in the repository",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.main import command_of
-from visualjudge.cli.output import AsJson, end_with, print_json
+from visualjudge.cli.output import AsJson, print_json
 from visualjudge.core.text_tables import Table
 
 
@@ -53,7 +53,8 @@ def plugins(as_json: AsJson = False) -> None:
     for row in () if as_json else rows:
         registered = row.problem or ", ".join(row.registered)
         print(f"{row.name}  {row.distribution} {row.version}  {registered}")
-    end_with(f"{row.name}: {row.problem}" for row in rows if row.problem)
+    if any(row.problem for row in rows):
+        raise typer.Exit(1)
 
 
 app = command_of(
