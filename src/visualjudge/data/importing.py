@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
@@ -79,8 +78,6 @@ class Imported:
     unasked: int = 0
     # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
-    # Number of predictions that are identical to an earlier one of their image.
-    repeated: int = 0
     # Number of annotations that score 10.
     exact: int = 0
     # Sum of the scores of all annotations.
@@ -132,33 +129,38 @@ def import_samples(
     """
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
-    samples = (_checked(one, file) for one in samples)
-    if writer.kind.ranked is not None:
-        samples = list(samples)
-        check_forms(writer.task, samples, file)
-        done.evaluated = _evaluated(writer.task, samples, how)
-        point = None
-        if done.evaluated is not None and (how.score_at or how.min_score is how.top_k is None):
-            point = best_f1(done.evaluated)
-        done.unmatched = point is not None and not point.f1
-        done.point = None if done.unmatched else point
-        threshold = threshold if done.point is None else done.point.min_score
-    measured = measured_by(writer.task, options.get("metric"))
-    for sample in samples:
-        if isinstance(sample, Problem):
-            done.problems.append(sample)
-        else:
-            try:
-                image_id = named(sample, how.id_prefix)
-                noted = replace(sample, image_id=image_id, metadata={**sample.metadata, **measured})
-                _note(noted, done)
-                shown = _thresholded(noted, threshold, how, done)
-                if shown.truth is not None and shown.final_score is None:
-                    done.tried += [(shown.prediction, shown.truth)][: MOST_TRIED - len(done.tried)]
-                _add(writer, shown, source, classes, options, done)
-            except DataError as error:
-                done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
-        yield done
+    with paused_collector():
+        samples = (_checked(one, file) for one in samples)
+        if writer.kind.ranked is not None:
+            samples = list(samples)
+            check_forms(writer.task, samples, file)
+            done.evaluated = _evaluated(writer.task, samples, how)
+            point = None
+            if done.evaluated is not None and (how.score_at or how.min_score is how.top_k is None):
+                point = best_f1(done.evaluated)
+            done.unmatched = point is not None and not point.f1
+            done.point = None if done.unmatched else point
+            threshold = threshold if done.point is None else done.point.min_score
+        measured = measured_by(writer.task, options.get("metric"))
+        for sample in samples:
+            if isinstance(sample, Problem):
+                done.problems.append(sample)
+            else:
+                try:
+                    image_id = named(sample, how.id_prefix)
+                    noted = replace(
+                        sample, image_id=image_id, metadata={**sample.metadata, **measured}
+                    )
+                    _note(noted, done)
+                    shown = _thresholded(noted, threshold, how, done)
+                    if shown.truth is not None and shown.final_score is None:
+                        done.tried += [(shown.prediction, shown.truth)][
+                            : MOST_TRIED - len(done.tried)
+                        ]
+                    _add(writer, shown, source, classes, options, done)
+                except DataError as error:
+                    done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
+            yield done
     _check_classes(writer.task, classes, done)
     done.mistake = likely_mistake(writer.task, done.tried, options)
 
@@ -249,25 +251,14 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
 
 # Record what the final checks need from the unmodified sample.
 def _note(sample: Sample, done: Imported) -> None:
-    items = _items(sample.prediction)
+    items = getattr(sample.prediction, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
-    done.repeated += len(items) - len({_content(item) for item in items})
     done.labels.update(sample.prediction.labels)
     if sample.truth is not None:
         done.paired += 1
         done.real += _size(sample.truth.without_crowds())
         done.labels.update(sample.truth.labels)
-
-
-# Return an item as a value that equals that of an identical item.
-def _content(value: Any) -> Hashable:
-    if isinstance(value, np.ndarray):
-        return value.shape, value.tobytes()
-    kind: Any = type(value)
-    if kind.__eq__ is object.__eq__ and is_dataclass(value):
-        return tuple(_content(getattr(value, one.name)) for one in fields(value))
-    return id(value) if kind.__hash__ is None else value
 
 
 # Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
@@ -382,10 +373,6 @@ def _size(side: Prediction) -> int:
     return 1 if side.count is None else side.count
 
 
-def _items(side: Prediction) -> list[Any]:
-    return [item for items in side.items_by_label().values() for item in items]
-
-
 def notices(task: str, done: Imported) -> Iterator[str]:
     """Return what an import skipped or could not do, one line each."""
     mean = done.total / done.annotations if done.annotations else 10.0
@@ -395,11 +382,6 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         yield (
             f"warning: the mean score is {mean:.1f} of 10, and no common mistake explains it; "
             "compare the classes, the coordinates and the pairing of --pred and --gt"
-        )
-    if done.repeated:
-        yield (
-            f"warning: predictions identical to another of their image: {done.repeated} of "
-            f"{done.predictions}; remove them, since they count as false positives"
         )
     if done.left_out:
         point = done.point
