@@ -61,7 +61,7 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1425, "HTML tables (with the report's templates), the registry's guards"),
-    "data": (1020, "likely mistakes; with formats, the 2,700 of both together are kept"),
+    "data": (1025, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "analysis": (7317, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5849, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
     "cli": (1928, "options of import declared a second time, progress and endings of commands"),

@@ -67,8 +67,7 @@ def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> No
     if places is None or not given:
         return
     sides = ["truth"] + ["prediction"] * any(one.prediction is not one.truth for one in given)
-    frame = np.array(sizes, dtype=np.float64)
-    boxes = {side: _placed(given, frame, side, places) for side in sides}
+    boxes = {side: _placed(given, np.array(sizes, np.float64), side, places) for side in sides}
     for side, (corners, frames, _) in boxes.items():
         _check_form(corners, frames, f"{file}: {side}")
     _check_exchange(given, file)

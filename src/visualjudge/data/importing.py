@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,6 +79,8 @@ class Imported:
     unasked: int = 0
     # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
+    # Number of boxes that are identical to an earlier one of their image.
+    repeated: int = 0
     # Number of annotations that score 10.
     exact: int = 0
     # Sum of the scores of all annotations.
@@ -254,6 +257,8 @@ def _note(sample: Sample, done: Imported) -> None:
     items = getattr(sample.prediction, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
+    with suppress(TypeError):  # items of a plug-in may have no hash
+        done.repeated += len(items) - len(set(items))
     done.labels.update(sample.prediction.labels)
     if sample.truth is not None:
         done.paired += 1
@@ -382,6 +387,11 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         yield (
             f"warning: the mean score is {mean:.1f} of 10, and no common mistake explains it; "
             "compare the classes, the coordinates and the pairing of --pred and --gt"
+        )
+    if done.repeated:
+        yield (
+            f"warning: predictions identical to another of their image: {done.repeated} of "
+            f"{done.predictions}; remove them, since they count as false positives"
         )
     if done.left_out:
         point = done.point
