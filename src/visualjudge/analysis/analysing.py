@@ -27,7 +27,6 @@ from visualjudge.analysis.comparisons import (
     nothing_in_common,
 )
 from visualjudge.analysis.encoding_choice import recommend
-from visualjudge.analysis.estimate import Resampling
 from visualjudge.analysis.figures import (
     Cell,
     DatasetFacts,
@@ -36,7 +35,7 @@ from visualjudge.analysis.figures import (
     Results,
     Variance,
 )
-from visualjudge.analysis.figures_of_pairs import FIGURES
+from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit
@@ -133,7 +132,7 @@ def analyse(
     dataset
         Dataset to use instead of the one recorded in the runs.
     seed
-        Seed of the bootstrap over images for the intervals of 75 % points.
+        Seed of the bootstrap over images for the interval of the calibration error.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
@@ -154,12 +153,11 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
     :func:`visualjudge.analysis.study_table.study_of`).
     """
     say = progress or (lambda _: None)
-    resampling = Resampling(study.clusters, study.seed)
     alike = asked_like(study)
     judges = []
     for i, run in enumerate(study.runs):
         say(f"judge {run.name}")
-        judges.append(judge_result(study, i, resampling, alike[i]))
+        judges.append(judge_result(study, i, alike[i]))
     say("comparing judges")
     return Analysis(
         study,
@@ -169,18 +167,16 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
             comparisons=comparisons(study),
             leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
             dataset=_dataset_facts(study),
-            clusters=resampling.clusters,
-            draws=resampling.draws,
-            seed=resampling.seed,
+            clusters=study.clusters,
+            seed=study.seed,
         ),
     )
 
 
 def _dataset_facts(study: Study) -> DatasetFacts:
     questions, meta = study.questions, study.meta
-    asked = np.zeros(questions.height, dtype=bool)
-    for numbers in study.asked:
-        asked[numbers] = True
+    numbers = pl.Series(np.concatenate([[], *study.asked])).cast(pl.Int32)
+    asked = questions.filter(pl.col("question").is_in(numbers.implode()))
     return DatasetFacts(
         path=str(study.root) if study.root is not None else None,
         questions_sha256=meta.get("questions_sha256"),
@@ -191,15 +187,9 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         by_question_type={
             str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())
         },
-        asked=int(asked.sum()),
-        probed=int(
-            asked[
-                questions.select(~unchanged()).to_series()[questions["question"]].to_numpy()
-            ].sum()
-        ),
-        images_asked=questions["cluster"]
-        .filter(pl.Series(asked)[questions["question"]])
-        .n_unique(),
+        asked=asked.height,
+        probed=asked.filter(~unchanged()).height,
+        images_asked=asked["cluster"].n_unique(),
         where=study.where,
     )
 
@@ -207,7 +197,6 @@ def _dataset_facts(study: Study) -> DatasetFacts:
 def judge_result(
     study: Study,
     index: int,
-    resampling: Resampling,
     alike: int = 0,
 ) -> JudgeResult:
     """Everything about one judge."""
@@ -246,9 +235,7 @@ def judge_result(
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
         bias=preferences(in_both_orders(pairs) if unknown else pairs),
-        sensitivity=curves(
-            pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
-        ),
+        sensitivity=curves(pairs, guessed_among_allowed(asked), scored=study.has_scores),
         encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
@@ -301,7 +288,8 @@ def pairwise_figures(
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
         ties=_ties(pairs),
-        figures={row.key: row.of(pairs) for row in FIGURES},
+        macro=macro(pairs),
+        kappa=kappa_with_truth(pairs),
     )
     return found if truth else pairwise_without_truth(found)
 

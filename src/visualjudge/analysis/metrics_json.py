@@ -11,36 +11,24 @@ from typing import Any
 import polars as pl
 
 from visualjudge.analysis.columns import COMPARISON, DATASET, JUDGE, LEAK
-from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.decision_json import (
-    answer_json,
-    probabilities_json,
-    tasks_json,
-)
+from visualjudge.analysis.decisions.card import IN_METRICS, Card
 from visualjudge.analysis.figures import Results
+from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.table_layout import Json
 
 
 def document(results: Results, card: Card) -> Json:
     """Return the results as a JSON object, with the card's answer by task. ``bootstrap`` describes
-    only the intervals of 75 % points.
+    only the intervals of calibration errors.
     """
     judges = zip(results.judges, card.judges, strict=True)
     return {
-        "judges": [
-            {
-                **JUDGE.json(row),
-                "answer": answer_json(own),
-                "tasks": tasks_json(own),
-                "probabilities": probabilities_json(own),
-            }
-            for row, own in judges
-        ],
+        "judges": [{**JUDGE.json(row), **IN_METRICS.json(own)} for row, own in judges],
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
-        "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
+        "bootstrap": {"clusters": results.clusters, "draws": DRAWS, "seed": results.seed},
     }
 
 
@@ -68,36 +56,34 @@ def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.from_dicts(flat, infer_schema_length=None) if flat else pl.DataFrame()
 
 
-_HEADLINE = ("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s")
-
-
-def _headline(judge: Mapping[str, Any]) -> Row:
-    blocks = {name: judge[name] for name in ("pairwise", "ranking", "scoring")}
-    return {**{name: judge[name] for name in _HEADLINE}, **blocks}
-
-
-def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
-    who = {"judge": judge["judge"]}
-    yield "headline", _headline(judge)
-    for name in ("by_task", "by_encoding", "by_error_type"):
-        for cell, row in judge[name].items():
-            yield name, {**who, "cell": cell, **row}
-    lists = {name: judge[name] for name in ("bias", "sensitivity", "variance")}
-    lists["leaderboard"] = judge["leaderboard"]["rows"]
-    lists["encoding_comparisons"] = [
-        {"task": task["task"], **row} for task in judge["encodings"] for row in task["comparisons"]
-    ]
-    for name, rows in lists.items():
-        for row in rows:
-            yield name, {**who, **row}
+HEADLINE = (
+    *("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s"),
+    *("pairwise", "ranking", "scoring"),
+)
+CELLS = ("by_task", "by_encoding", "by_error_type")
+LISTS = ("bias", "sensitivity", "variance")
 
 
 def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return all tables of ``metrics`` by name."""
     rows: dict[str, list[Row]] = {}
     for judge in metrics["judges"]:
-        for name, row in _of_judge(judge):
-            rows.setdefault(name, []).append(row)
-    for name in ("comparisons", "leak_audit"):
-        rows[name] = list(metrics[name])
-    return {name: _frame(found) for name, found in rows.items()}
+        found = {
+            "headline": [{name: judge[name] for name in HEADLINE}],
+            **{name: [{"cell": k, **row} for k, row in judge[name].items()] for name in CELLS},
+            **{name: judge[name] for name in LISTS},
+            "leaderboard": judge["leaderboard"]["rows"],
+            "pairs": [
+                {"judge_prefers_a" if key == "judge" else key: end for key, end in pair.items()}
+                for pair in judge["answer"]["pairs"]
+            ],
+            "encoding_comparisons": [
+                {"task": task["task"], **row}
+                for task in judge["encodings"]
+                for row in task["comparisons"]
+            ],
+        }
+        for name, own in found.items():
+            rows.setdefault(name, []).extend({"judge": judge["judge"], **row} for row in own)
+    rows |= {name: list(metrics[name]) for name in ("comparisons", "leak_audit")}
+    return {name: _frame(found) for name, found in rows.items() if found}

@@ -4,8 +4,8 @@ expected to exceed it.
 For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over sources),
 the share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A
 judge is compared with the mean of all people. A person is compared with the mean of the others, on
-the outputs that a judge rated too (all of them if there is no judge). α is given for these outputs
-and for all that people rated. Intervals leave out each item in turn, with its sources, and with the
+the outputs that a judge rated too (all of them if there is no judge). α is of all that people
+rated. Intervals leave out each item in turn, with its sources, and with the
 other items of its image if the image is known. The alternative annotator test is given as published
 and clustered by image.
 """
@@ -21,7 +21,6 @@ import polars as pl
 
 from visualjudge.analysis import estimate
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.rating_table import as_array
 from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.core.errors import UsageError, one_of
@@ -30,7 +29,7 @@ from visualjudge.core.records import FloatArray, IntArray
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
 OTHERS = "the other people"
-ALL_TASKS = "all tasks"
+CELL = ("rater", "item", "source")
 Interval = tuple[float | None, float | None]
 Kind = Literal["judge", "person", "ceiling"]
 Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -52,6 +51,11 @@ class Panel:
     def people(self) -> FloatArray:
         """The people's scores, people × items × sources."""
         return np.asarray(self.scores[~self.is_judge])
+
+    @property
+    def persons(self) -> list[str]:
+        """The names of the people."""
+        return [name for name, judge in zip(self.raters, self.is_judge, strict=True) if not judge]
 
 
 @dataclass(frozen=True)
@@ -79,20 +83,14 @@ class RaterRow:
 class AlphaRow:
     """Krippendorff's α among the people of one dimension, over ``units`` that at least two of them
     rated.
-
-    ``judged_alpha`` is restricted to units that a judge rated too, as are the rows of judges and
-    people; None without a judge.
     """
 
     dimension: str
     people: int
-    units: int
     level: Level
+    units: int
     alpha: float | None
     ci95: Interval | None
-    judged_units: int | None = None
-    judged_alpha: float | None = None
-    judged_ci95: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -134,31 +132,28 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     UsageError
         If a named judge has no ratings.
     """
-    known = set(table["rater"].unique().to_list())
-    absent = [name for name in judges if name not in known]
-    if absent:
-        raise UsageError(
-            f"--judge {absent[0]}: no such rater; must be {one_of(absent[0], sorted(known))}"
-        )
-    marked = (
-        set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()
-    )
+    known = table["rater"].unique().sort().to_list()
+    for name in judges:
+        if name not in known:
+            raise UsageError(f"--judge {name}: no such rater; must be {one_of(name, known)}")
+    kinds = table.filter(pl.col("kind") == "judge") if "kind" in table.columns else table.clear()
+    named = {*judges, *kinds["rater"]}
     out = []
     for (dimension,), part in sorted(table.group_by(["dimension"])):
-        raters, items, sources = (
-            sorted(part[name].unique().to_list()) for name in ("rater", "item", "source")
-        )
-        is_judge = np.array([name in judges or name in marked for name in raters])
-        out.append(
-            Panel(
-                str(dimension),
-                raters,
-                sources,
-                as_array(part, raters, items, sources),
-                is_judge,
-                _images(part),
-            )
-        )
+        raters, items, sources = (part[name].unique().sort().to_list() for name in CELL)
+        is_judge = np.array([name in named for name in raters])
+        scores = _scores(part, (len(raters), len(items), len(sources)))
+        out.append(Panel(str(dimension), raters, sources, scores, is_judge, _images(part)))
+    return out
+
+
+def _scores(part: pl.DataFrame, shape: tuple[int, int, int]) -> FloatArray:
+    """Return raters × items × sources; NaN = not rated. Several ratings of the same output by one
+    rater are averaged.
+    """
+    mean = part.group_by(CELL).agg(pl.col("score").mean())
+    out = np.full(shape, np.nan)
+    out[tuple(mean[name].rank("dense").to_numpy() - 1 for name in CELL)] = mean["score"].to_numpy()
     return out
 
 
@@ -269,64 +264,34 @@ def _judged(panel: Panel) -> Any:
     return judged | (not judged.any())
 
 
-def _people_rows(panel: Panel) -> list[RaterRow]:
-    people = np.where(_judged(panel), panel.people, np.nan)
-    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
-    rows = []
-    for i, name in enumerate(names):
-        others = np.delete(people, i, axis=0)
-        if others.shape[0]:
-            rows.append(
-                _row(
-                    (panel.dimension, name, OTHERS, "person"),
-                    people[i],
-                    _mean(others),
-                    panel.images,
-                )
-            )
-    return rows
-
-
 def panel_rows(panel: Panel) -> list[RaterRow]:
     """Compare every judge with the people's mean and every person with the others' mean, and add
     the mean over people.
     """
-    rows = []
-    for i in np.flatnonzero(panel.is_judge):
-        if panel.people.shape[0]:
-            who: tuple[str, str, str, Kind] = (
-                panel.dimension,
-                panel.raters[i],
-                "the people's mean",
-                "judge",
-            )
-            rows.append(_row(who, panel.scores[i], _mean(panel.people), panel.images))
-    people = _people_rows(panel)
-    if len(people) > 1:
-        rows.append(_ceiling(people))
-    return [*rows, *people]
+    name, images, people = panel.dimension, panel.images, panel.people
+    rows = [
+        _row((name, panel.raters[i], "the people's mean", "judge"), scores, _mean(people), images)
+        for i, scores in enumerate(panel.scores)
+        if panel.is_judge[i] and people.shape[0]
+    ]
+    if people.shape[0] < 2:
+        return rows
+    people = np.where(_judged(panel), people, np.nan)
+    own = [
+        _row((name, rater, OTHERS, "person"), people[i], _mean(np.delete(people, i, 0)), images)
+        for i, rater in enumerate(panel.persons)
+    ]
+    return [*rows, _ceiling(own), *own]
 
 
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     """Return the mean over people of their agreement with the others."""
-    rhos = [row.spearman for row in people if row.spearman is not None]
-    taus = [row.kendall_tau for row in people if row.kendall_tau is not None]
-    shares = [row.pairwise_accuracy for row in people if row.pairwise_accuracy is not None]
-    items = max(row.items for row in people)
-    return RaterRow(
-        people[0].dimension,
-        "people, mean",
-        OTHERS,
-        "ceiling",
-        items=items,
-        spearman=float(np.mean(rhos)) if rhos else None,
-        spearman_ci95=None,
-        kendall_tau=float(np.mean(taus)) if taus else None,
-        kendall_ci95=None,
-        pairwise_accuracy=float(np.mean(shares)) if shares else None,
-        pairwise_ci95=None,
-        pairs=sum(row.pairs for row in people),
-    )
+    names = ("spearman", "kendall_tau", "pairwise_accuracy")
+    figures = np.array([[getattr(row, name) for row in people] for name in names], dtype=float)
+    rho, tau, share = (_number(value) for value in _over_sources(figures))
+    items, pairs = max(row.items for row in people), sum(row.pairs for row in people)
+    who: tuple[str, str, str, Kind] = (people[0].dimension, "people, mean", OTHERS, "ceiling")
+    return RaterRow(*who, items, rho, None, tau, None, share, None, pairs)
 
 
 def level_of(panel: Panel, of_tasks: bool = False) -> Level:
@@ -340,43 +305,26 @@ def level_of(panel: Panel, of_tasks: bool = False) -> Level:
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Return Krippendorff's α among the people of one dimension; a unit is one source's output for
-    one item.
+    one item. The interval leaves out each image in turn with its items and all their sources.
     """
-    units, value, ends = _alpha(panel, panel.people, level)
-    row = AlphaRow(panel.dimension, panel.people.shape[0], units, level, value, ends)
-    if not panel.is_judge.any():
-        return row
-    units, value, ends = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
-    return replace(row, judged_units=units, judged_alpha=value, judged_ci95=ends)
-
-
-def _alpha(
-    panel: Panel, people: FloatArray, level: Level
-) -> tuple[int, float | None, Interval | None]:
-    """Return the number of units, α and its interval, which leaves out each image in turn with its
-    items and all their sources.
-    """
-    flat = people.reshape(people.shape[0], -1)
-    units = int((np.isfinite(flat).sum(0) > 1).sum())
-    if units < LEAST_UNITS:
-        return units, None, None
-    return (
-        units,
-        alpha(flat, level),
-        alpha_interval(flat, level, np.repeat(panel.images, people.shape[2])),
-    )
+    people = panel.people.reshape(len(panel.persons), -1)
+    units = int((np.isfinite(people).sum(0) > 1).sum())
+    value, ends = None, None
+    if units >= LEAST_UNITS:
+        images = np.repeat(panel.images, len(panel.sources))
+        value, ends = alpha(people, level), alpha_interval(people, level, images)
+    return AlphaRow(panel.dimension, len(people), level, units, value, ends)
 
 
 def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
     """Run the alternative annotator test for every judge, by distance of scores, or by equality if
     ``level`` is nominal.
     """
-    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
-    human = dict(zip(names, map(_answers, panel.people), strict=True))
+    human = dict(zip(panel.persons, map(_answers, panel.people), strict=True))
     rows = []
     for i in np.flatnonzero(panel.is_judge):
         images = int(np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size)
-        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(names), images)
+        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(human), images)
         try:
             _same_scale(panel.scores[i], panel.people)
             found = alt_test(
@@ -386,18 +334,11 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
+            figures = (found.people, images, found.omega, found.by_image, found.advantage)
+            row = AltRow(panel.dimension, panel.raters[i], epsilon, *figures)
         except UsageError as error:
-            rows.append(replace(row, why=str(error)))
-            continue
-        rows.append(
-            replace(
-                row,
-                people=found.people,
-                omega=found.omega,
-                omega_by_image=found.by_image,
-                advantage=found.advantage,
-            )
-        )
+            row = replace(row, why=str(error))
+        rows.append(row)
     return rows
 
 
@@ -410,7 +351,7 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to 1, since
     distances would be meaningless.
     """
-    if not np.isfinite(judge).any() or not np.isfinite(people).any():
+    if not people.size:
         return
     low, high = float(np.nanmin(people)), float(np.nanmax(people))
     least, most = float(np.nanmin(judge)), float(np.nanmax(judge))
@@ -419,20 +360,6 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
             f"scores must be on one scale, got {least:g} to {most:g} from the judge and {low:g} "
             f"to {high:g} from people"
         )
-
-
-def _all_tasks(table: pl.DataFrame) -> pl.DataFrame:
-    """Return people's ratings with scores as one dimension and choices as another, if they rated
-    several tasks.
-    """
-    rated = table.filter(pl.col("kind") != "judge") if "kind" in table.columns else table
-    kind = pl.col("dimension").str.extract("(/[^/]*)$").fill_null("")
-    named = rated.with_columns(
-        item=pl.concat_str("dimension", "item", separator="|"),
-        dimension=pl.lit(ALL_TASKS) + kind,
-        task=pl.col("dimension"),
-    )
-    return named.filter(pl.col("task").n_unique().over("dimension") > 1).drop("task")
 
 
 def agreement(
@@ -448,21 +375,13 @@ def agreement(
 
     ``level`` is that of α; None = that of each dimension (:func:`level_of`). ``epsilon`` is
     the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
-    with None that test is skipped. ``of_tasks`` states that the dimensions are tasks on one scale,
-    so that ``alpha`` is also computed over all of them, separately for scores and choices.
+    with None that test is skipped. ``of_tasks`` states that the dimensions are tasks of a study.
     """
-    found = panels(table, judges)
-    together = panels(_all_tasks(table)) if of_tasks else []
-    rated = [panel for panel in (*found, *together) if panel.people.shape[0]]
+    found = [(panel, level or level_of(panel, of_tasks)) for panel in panels(table, judges)]
+    tests = [] if epsilon is None else [alt_rows(panel, epsilon, kind) for panel, kind in found]
     return PeopleAgreement(
-        tuple(row for panel in found for row in panel_rows(panel)),
-        tuple(alpha_row(panel, level or level_of(panel, of_tasks)) for panel in rated),
-        {panel.dimension: panel.sources for panel in found},
-        ()
-        if epsilon is None
-        else tuple(
-            row
-            for panel in found
-            for row in alt_rows(panel, epsilon, level or level_of(panel, of_tasks))
-        ),
+        tuple(row for panel, _ in found for row in panel_rows(panel)),
+        tuple(alpha_row(panel, kind) for panel, kind in found if panel.persons),
+        {panel.dimension: panel.sources for panel, _ in found},
+        tuple(row for rows in tests for row in rows),
     )

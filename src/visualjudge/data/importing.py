@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
-from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
@@ -132,38 +131,32 @@ def import_samples(
     """
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
-    with paused_collector():
-        samples = (_checked(one, file) for one in samples)
-        if writer.kind.ranked is not None:
-            samples = list(samples)
-            check_forms(writer.task, samples, file)
-            done.evaluated = _evaluated(writer.task, samples, how)
-            point = None
-            if done.evaluated is not None and (how.score_at or how.min_score is how.top_k is None):
-                point = best_f1(done.evaluated)
-            done.unmatched = point is not None and not point.f1
-            done.point = None if done.unmatched else point
-            threshold = threshold if done.point is None else done.point.min_score
-        measured = measured_by(writer.task, options.get("metric"))
-        for sample in samples:
-            if isinstance(sample, Problem):
-                done.problems.append(sample)
-            else:
-                try:
-                    image_id = named(sample, how.id_prefix)
-                    noted = replace(
-                        sample, image_id=image_id, metadata={**sample.metadata, **measured}
-                    )
-                    _note(noted, done)
-                    shown = _thresholded(noted, threshold, how, done)
-                    if shown.truth is not None and shown.final_score is None:
-                        done.tried += [(shown.prediction, shown.truth)][
-                            : MOST_TRIED - len(done.tried)
-                        ]
-                    _add(writer, shown, source, classes, options, done)
-                except DataError as error:
-                    done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
-            yield done
+    samples = (_checked(one, file) for one in samples)
+    if writer.kind.ranked is not None:
+        samples = list(samples)
+        check_forms(writer.task, samples, file)
+        done.evaluated = _evaluated(writer.task, samples, how)
+        by_f1 = how.score_at or how.min_score is how.top_k is None
+        point = best_f1(done.evaluated) if by_f1 and done.evaluated is not None else None
+        done.unmatched = point is not None and not point.f1
+        done.point = None if done.unmatched else point
+        threshold = threshold if done.point is None else done.point.min_score
+    measured = measured_by(writer.task, options.get("metric"))
+    for sample in samples:
+        if isinstance(sample, Problem):
+            done.problems.append(sample)
+        else:
+            try:
+                image_id = named(sample, how.id_prefix)
+                noted = replace(sample, image_id=image_id, metadata={**sample.metadata, **measured})
+                _note(noted, done)
+                shown = _thresholded(noted, threshold, how, done)
+                if shown.truth is not None and shown.final_score is None:
+                    done.tried += [(shown.prediction, shown.truth)][: MOST_TRIED - len(done.tried)]
+                _add(writer, shown, source, classes, options, done)
+            except DataError as error:
+                done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
+        yield done
     _check_classes(writer.task, classes, done)
     done.mistake = likely_mistake(writer.task, done.tried, options)
 
@@ -287,7 +280,9 @@ def _add(
     options: Any,
     done: Imported,
 ) -> None:
-    interests = _interests(writer.task, sample, classes)
+    labels = sample.labels or () if classes == (EACH,) else classes
+    whole = not TASKS[writer.task].classed or classes == (ALL,)
+    interests = [None] if whole else [(label,) for label in labels]
     rows = zip(interests, _scores(writer.task, sample, interests, options), strict=True)
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
         by_label = sample.prediction.items_by_label()
@@ -313,12 +308,6 @@ def _add(
     done.images.add(sample.image_id)
     if sample.truth is not None:
         done.truths += _size(sample.truth)
-
-
-def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
-    if not TASKS[task].classed or classes == (ALL,):
-        return [None]
-    return [(label,) for label in (sample.labels or () if classes == (EACH,) else classes)]
 
 
 def _scores(
@@ -407,10 +396,10 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
             "do --pred and --gt name classes and coordinates alike?"
         )
-    if type_of(task).ranked is not None and 0 < done.unscored < done.predictions:
+    if type_of(task).ranked is not None and done.unscored:
         yield (
-            f"predictions without a score: {done.unscored} of {done.predictions}; "
-            "AP and the threshold of best F1 need a score for each"
+            f"predictions without a score: {done.unscored} of {done.predictions}; AP and the "
+            "threshold of best F1 need one for each (a confidence of another name is not read)"
         )
     if done.unasked:
         yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -75,14 +76,12 @@ class CocoImages:
         sides = [[side.items_by_label() for side in pair] for pair in images]
         labels = sorted({label for pair in sides for side in pair for label in side})
         self._codes = {label: k for k, label in enumerate(labels)}
-        truths = list(self._annotations([truth for _, truth in sides]))
-        for k, item in enumerate(truths, 1):
-            item["id"] = k
+        self._evaluations: dict[tuple[float, ...], COCOeval] = {}
         self._truth = COCO(
             {
                 "images": [{"id": k} for k in range(self.count)],
                 "categories": [{"id": k, "name": label} for label, k in self._codes.items()],
-                "annotations": truths,
+                "annotations": list(self._annotations([truth for _, truth in sides])),
             }
         )
         found = list(self._annotations([found for found, _ in sides]))
@@ -94,7 +93,7 @@ class CocoImages:
 
     def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
         """Return AP, or None if no ground truth must be found."""
-        evaluation = self._evaluated(thresholds)
+        evaluation = self._evaluated(*thresholds)
         evaluation.accumulate()
         assert evaluation.eval is not None, "it was accumulated"
         values = evaluation.eval["precision"]
@@ -105,7 +104,7 @@ class CocoImages:
         """Return the confidences of the predictions that count, shape (n,), whether they are right
         at one IoU (OKS), and the number of ground truths to find.
         """
-        images = [one for one in self._evaluated([threshold]).eval_imgs if one is not None]
+        images = [one for one in self._evaluated(threshold).eval_imgs if one is not None]
         scores = np.array([score for one in images for score in one["dtScores"]], np.float64)
         right, ignored = (
             np.array([flag for one in images for flag in one[name][0]], np.bool_)
@@ -115,11 +114,13 @@ class CocoImages:
         return scores[~ignored], right[~ignored], truths
 
     def _annotations(self, images: Sequence[dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
+        numbers = count(1)
         for k, items in enumerate(images):
             for label, same in items.items():
                 code = self._codes[label]
                 for item in same:
                     yield {
+                        "id": next(numbers),
                         "image_id": k,
                         "category_id": code,
                         "area": 0.0,
@@ -128,7 +129,9 @@ class CocoImages:
                         **self._ranked.annotation(item),
                     }
 
-    def _evaluated(self, thresholds: Sequence[float]) -> COCOeval:
+    def _evaluated(self, *thresholds: float) -> COCOeval:
+        if thresholds in self._evaluations:
+            return self._evaluations[thresholds]
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
                 "AP cannot be computed in a process forked after one: hotcoco's threads are not "
@@ -140,4 +143,4 @@ class CocoImages:
         parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
         parameters.max_dets, parameters.iou_thrs = [self._ranked.most], list(thresholds)
         evaluation.evaluate()
-        return evaluation
+        return self._evaluations.setdefault(thresholds, evaluation)
