@@ -61,7 +61,7 @@ BUDGET = {
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1324, "HTML tables (with the report's templates), the registry's guards"),
-    "data": (1013, "likely mistakes; with formats, the 2,700 of both together are kept"),
+    "data": (1011, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "analysis": (6413, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5847, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
