@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table
@@ -118,7 +117,9 @@ def share(values: Sequence[bool]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def interval(values: Sequence[bool], clusters: Sequence[int]) -> Ends | None:
+def interval(
+    values: Sequence[bool], clusters: Sequence[int]
+) -> tuple[float | None, float | None] | None:
     """Return the 95 % interval of the share of true values by leaving out each cluster; None with
     fewer than five clusters.
     """
