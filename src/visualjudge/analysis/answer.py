@@ -74,11 +74,6 @@ class Comparisons:
     truth: FloatArray
     difference: FloatArray
 
-    @property
-    def images(self) -> int:
-        """Number of distinct images."""
-        return int(np.unique(self.image).size)
-
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
@@ -190,7 +185,7 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
     )
     typical = float(np.mean(images)) if images.size else 0.0
     once, twice = (_smallest(curve, spread, times * typical, tail) for times in (1, 2))
-    return PairsOfModels(pairs, once, twice, rows.images)
+    return PairsOfModels(pairs, once, twice, int(np.unique(rows.image).size))
 
 
 def _states(judged: Preferences, true: Preferences) -> Any:

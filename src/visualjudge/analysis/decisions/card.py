@@ -38,7 +38,6 @@ from visualjudge.analysis.decisions.may_rank_models import KIND, System, sources
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
     SHORT,
-    Facts,
     ModelAnswer,
     model_answer,
 )
@@ -137,8 +136,8 @@ class JudgeCard(Answer):
         main = self.system.main
         gain = [row.sentence for row in self.result.photograph[:1]]
         yield (self.answer, *gain, *self.remarks.lines)
-        yield pairs_table(self)
-        yield checks_table([self])
+        yield pairs_table(self.models)
+        yield checks_table({self.judge: self.checks})
         if main:
             yield sources_table(main)
         yield tuple(self.descriptions)
@@ -257,14 +256,15 @@ def answer_of(
     notes = {"macro_accuracy": constant}
     lines = [check(name, found, notes.get(name, "")) for name, found in measured.items()]
     checks = (*lines, _failed(study, run), _favour(ordered))
-    facts = Facts(
+    failing = [line.failing for line in checks if line.state == "fail"]
+    models = model_answer(
+        ordered.models,
         max(lines[0].images, ordered.images),
         _accuracy(pairwise),
-        ordered.why,
-        _unskilled(pairwise),
+        why=ordered.why,
+        unskilled=_unskilled(pairwise),
+        qualifiers=(*failing, *qualifiers),
     )
-    failing = [line.failing for line in checks if line.state == "fail"]
-    models = model_answer(ordered.models, facts, (*failing, *qualifiers))
     return Answer(study.runs[run].name, models, checks, ordered)
 
 
@@ -408,8 +408,8 @@ TASK: table_layout.Table[Answer] = table_layout.Table(
         Column(None, "judge", "Judge", text=True),
         Column("task", "task", "Task", plain_name, text=True),
         Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
-        of_row("Pairs separated", separated),
-        of_row("Resolution", resolution),
+        Column(None, "models", "Pairs separated", separated),
+        Column(None, "models", "Resolution", resolution),
         of_row("Accuracy", lambda task: task.checks[0].shown),
         block("answer", "models", ANSWER),
         Column("card", CARD_OF_TASK.json),

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+import polars as pl
+
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.text_tables import csv_text
+from visualjudge.core.text_tables import harmless
 
 WIDE = 720.0
 """Width of a figure on a screen, in pixels."""
@@ -43,14 +45,18 @@ class Figure:
         return self.draw(WIDE).svg(self.finding)
 
     @property
-    def csv(self) -> str:
-        """Return the data as CSV with a header and unrounded numbers."""
-        return csv_text(self.columns, self.rows)
-
-    @property
     def csv_link(self) -> str:
         """Return the data as a data URI for a link."""
         return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
+
+    @property
+    def csv(self) -> str:
+        """Return the data as CSV with a header and unrounded numbers."""
+        return harmless(
+            pl.DataFrame(
+                self.rows, self.columns, orient="row", strict=False, infer_schema_length=None
+            )
+        ).write_csv()
 
     def save(self, path: str | Path) -> Path:
         """Write the figure as ``.svg`` or its data as ``.csv``.

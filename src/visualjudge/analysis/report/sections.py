@@ -205,7 +205,12 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             [headline(every)],
             detail=True,
         ),
-        Section("checks", "Checks", asked=[checks_table(card.judges)], detail=True),
+        Section(
+            "checks",
+            "Checks",
+            asked=[checks_table({own.judge: own.checks for own in card.judges})],
+            detail=True,
+        ),
         Section(
             "tasks",
             "Tables by task",
