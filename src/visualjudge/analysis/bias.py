@@ -84,8 +84,8 @@ def _leaning(
     rest = points - base @ np.linalg.lstsq(base, points, rcond=1e-9)[0]
     others = of_others(rest, image, sides["pair"].to_numpy())
     found = fit(np.column_stack([base, others]), points, image, link="identity")
-    if found.determined[0] < 1 - NOT_DETERMINED:
-        return None, None, None
+    if found.determined[0] < 1 - NOT_DETERMINED or abs(found.coefficients[0]) > 1:
+        return None, None, None  # beyond every possible answer: almost not determined
     value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4
     counts = np.bincount(image).astype(float)
     effective = float(counts.sum() ** 2 / (counts**2).sum())

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -127,12 +128,8 @@ def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
     return _against(table, control, pl.col("right"), "order")
 
 
-def _same(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    return table.group_by(_UNIT).agg(x=_sign(pl.col("said_first")).mean())
-
-
-def _withheld(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    return table.group_by(_UNIT).agg(x=_sign(pl.col("right")).mean())
+def _hits(table: pl.DataFrame, _control: pl.DataFrame, hit: str) -> pl.DataFrame:
+    return table.group_by(_UNIT).agg(x=_sign(pl.col(hit)).mean())
 
 
 def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
@@ -153,8 +150,8 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 DESIGNS: Mapping[str, Design] = {
     "cue": Design(_cue, 0.5, CUE_MARGIN),
     "change": Design(_change, 1.0, MARGIN),
-    "same": Design(_same, 0.5, MARGIN),
-    "withheld": Design(_withheld, 0.5, MARGIN, upwards=True),
+    "same": Design(partial(_hits, hit="said_first"), 0.5, MARGIN),
+    "withheld": Design(partial(_hits, hit="right"), 0.5, MARGIN, upwards=True),
     "staircase": Design(_staircase, 1.0, 0.0, upwards=True),
 }
 
