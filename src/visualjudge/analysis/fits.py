@@ -119,7 +119,7 @@ def fit(
     if link == "identity":
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
-    names, place = renumbered(np.unique(image, return_inverse=True)[1])
+    names, place = renumbered(image)
     far = moved(rows, weight, residual, place, inverse, many) @ lift.T
     determined = np.diag(lift @ inverse @ information @ lift.T)
     alone, beta = lift @ alone @ lift.T, lift @ beta
