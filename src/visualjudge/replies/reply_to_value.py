@@ -25,7 +25,6 @@ from visualjudge.replies.values import BOTH_BAD, TIE
 from visualjudge.replies.words import Asked, plain
 
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
-Tier = Literal["marked", "prose"]
 Cause = Literal[
     "tie",
     "several answers",
@@ -64,7 +63,7 @@ class Reading:
     cause: Cause | None = None
     span: tuple[int, int] | None = None
     rule: str | None = None
-    read_by: Tier | None = None
+    read_by: Literal["marked", "prose"] | None = None
 
 
 _ENDED = {
@@ -121,8 +120,13 @@ def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Rea
     found = answer_in(spoken, asked, prose=prose)
     refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
     if found.value is not None and not refused_tie:
-        tier: Tier = "prose" if found.prose else "marked"
-        return Reading(found.value, "ok", None, (found.start, found.end), found.rule, tier)
+        return Reading(
+            found.value,
+            "ok",
+            span=(found.start, found.end),
+            rule=found.rule,
+            read_by="prose" if found.prose else "marked",
+        )
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
     cause = "cut" if text.strip() and not spoken.strip() else found.cause
@@ -148,8 +152,9 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
 # Return the answer of marks and lines; labels before the last paragraph are looked for only where
 # it holds no mark that decides.
 def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mark:
+    said, until = list[tuple[Mark, bool]](), len(clean)
     for since in dict.fromkeys((last_paragraph, -1)):
-        said = statements(clean, asked, since)
+        said, until = statements(clean, asked, since, until) + said, since
         marks = marks_of(spoken, clean, [mark for mark, _ in said], asked, since)
         if (found := _last(clean, marks, asked, since)) is not None:
             return found

@@ -29,10 +29,10 @@ _THOUGHTS = frozenset(
     ]
 )
 _ENDS = frozenset(("end_of_thought", "unused95", "final", "assistantfinal"))
-# by family: DeepSeek, Qwen and most others; Sky; Kimi and Mistral; gpt-oss; MedGemma
+# by family: gpt-oss; DeepSeek, Qwen and most others (MedGemma's numbers); Kimi and Mistral
 _THOUGHT = re.compile(
-    r"<\|?(/?)([a-z_:]{3,18}(?:9[45])?)\|?>|[◁\[](/?)(think)[▷\]]"
-    r"|<\|channel\|>()([a-z]+)|()(assistantfinal)"
+    r"<\|channel\|>()([a-z]+)|()(assistantfinal)"
+    r"|<\|?(/?)([a-z_:]{3,18}(?:9[45])?)\|?>|[◁\[](/?)(think)[▷\]]"
 )
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
