@@ -28,7 +28,7 @@ from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
-from visualjudge.analysis.statistics.systems import fair_fit, image_sums, system_agreement
+from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.records import FloatArray, IntArray
 
 PAGE = Path(__file__).parents[1] / "docs/analysis.md"
@@ -191,7 +191,7 @@ def favours(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[fl
     sure = [favour.sure for favour in fit.favours()]
     yield "any source convicted", (any(sure), np.nan)
     yield "source 2 convicted", (sure[2], np.nan)
-    agreement = system_agreement(image_sums(said, truth, source, image, SOURCES))
+    agreement = system_agreement(said, truth, source, image, group)
     assert agreement is not None
     judge, _ = agreement.signs()
     first, second = agreement.twos

@@ -15,8 +15,7 @@ from fastapi.testclient import TestClient
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.decisions.decision_json import card_json
+from visualjudge.analysis.decisions.card import CARD, card_of
 from visualjudge.apps.gate.lock import accuracy_of, counted
 from visualjudge.cli.main import app
 from visualjudge.core.records import Question, Verdict
@@ -132,7 +131,7 @@ def test_metrics_and_the_card_count_as_by_hand(study: Study) -> None:
     for task, counts in study.by_task.items():
         assert (cells[task]["n"], cells[task]["failed"]) == (counts.n, counts.failed)
         assert cells[task]["accuracy"] == pytest.approx(counts.accuracy)
-    card = card_json(card_of(study.analysis))["judges"][0]
+    card = CARD.json(card_of(study.analysis))["judges"][0]
     checks = {line["name"]: line["value"] for line in card["checks"]}
     assert checks["failed"] == pytest.approx(whole.failed / whole.n)
     tasks = {

@@ -14,7 +14,6 @@ from judged_records import features, pair, ranking, said, scoring, write_dataset
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.accuracy_cells import guessed_among_allowed, pairwise_asked
 from visualjudge.analysis.columns import SENSITIVITY
-from visualjudge.analysis.estimate import Resampling
 from visualjudge.analysis.fits import rising_p
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.psychometric import curves
@@ -217,7 +216,7 @@ def _sensitive(
         verdicts.append(said(q, "A" if right else "B", status=status))
     table = study_of(questions, {"judge": verdicts})
     pairs, floor = table.kind(0, "pairwise"), guessed_among_allowed(pairwise_asked(table, 0))
-    found = curves(pairs, Resampling(table.clusters), floor)[0]
+    found = curves(pairs, floor)[0]
     return SENSITIVITY.json(found)
 
 

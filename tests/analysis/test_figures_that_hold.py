@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from judged_records import pair, ranking, said, scoring
-from visualjudge.analysis import analyse_study, estimate, study_of
+from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.answers import join
 from visualjudge.analysis.bias import preferences
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, not_compared
-from visualjudge.analysis.estimate import images_needed, shares
+from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.figures_of_pairs import macro
 from visualjudge.analysis.pairwise_figures import Preference
@@ -129,17 +129,6 @@ def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
 
 def test_no_more_judges_than_are_compared_leave_nothing_out() -> None:
     assert not_compared(COMPARED) == ""
-
-
-def test_images_needed_grow_with_the_square_of_the_gap() -> None:
-    rng = rng_for(0, "needed")
-    influence = rng.normal(0, 0.01, 30)
-    found = estimate.spread(influence, np.ones(30), np.zeros(30, dtype=np.int64), 1)
-    wide, narrow = images_needed(found, 0.10), images_needed(found, 0.05)
-    assert wide[0] is not None
-    assert narrow[0] == pytest.approx(4 * wide[0], rel=0.1)
-    assert narrow[1] is not None
-    assert narrow[1][0] < narrow[0] < narrow[1][1]
 
 
 def _by_margin(seed: int) -> Preference:

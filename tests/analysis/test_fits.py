@@ -58,3 +58,18 @@ def test_a_column_that_the_others_give_is_not_determined() -> None:
     x, y, image = games(20)
     doubled = np.column_stack([x[:, 4], 2 * x[:, 4], x[:, :4]])
     assert fit(doubled, y, image, link="identity").determined[0] < 0.5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(seed: int) -> None:
+    """Whole steps overshoot for ever where most sources play once or twice."""
+    rng, n = rng_for(seed, "few games"), 16
+    x = np.zeros((n, 30))
+    first = rng.integers(0, 12, n)
+    x[np.arange(n), first], x[np.arange(n), (first + rng.integers(1, 12, n)) % 12] = 1.0, -1.0
+    y = rng.choice([0.0, 0.5, 1.0], n)
+    mean = 1 / (1 + np.exp(-x @ fit(x, y, np.arange(n), penalised=True).coefficients))
+    weight = mean * (1 - mean)
+    inverse = np.linalg.pinv((x.T * weight) @ x, rcond=1e-10, hermitian=True)
+    lever = weight * ((x @ inverse) * x).sum(1)
+    assert np.abs(x.T @ (y - mean + lever * (0.5 - mean))).max() < 1e-6

@@ -121,7 +121,7 @@ def test_alpha_of_all_tasks_together(tmp_path: Path) -> None:
     }
     assert ratings.rankings == 9
     shown = command("agreement", "--run", people).stdout
-    assert re.search(r"all tasks/pairwise +what people rated", shown)
+    assert re.search(r"all tasks/pairwise +0\.\d+ ", shown)
     assert "9 rankings by people are left out" in shown
 
 

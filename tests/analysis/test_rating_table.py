@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.rating_table import read_ratings
-from visualjudge.analysis.report.agreement_page import agreement_figure, agreement_tables
+from visualjudge.analysis.report.agreement_page import agreement_figure, tables_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
@@ -134,8 +134,8 @@ def test_alpha_is_given_of_what_a_judge_rated_and_of_all_that_people_rated(tmp_p
     assert both.judged_alpha != both.alpha
     part.write_csv(tmp_path / "r.csv")
     said = CliRunner().invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
-    assert re.search(r"what people rated +\S+ +\S+ to \S+ +120 ", said)
-    assert re.search(r"what a judge rated too +\S+ +\S+ to \S+ +80 ", said)
+    alpha = r"\S+ +\S+ to \S+ +"
+    assert re.search(rf"quality +{alpha}120 +{alpha}80 ", said)
     (none,) = agreement(table.filter(pl.col("rater") != "gpt")).alpha
     assert none.judged_alpha is None
 
@@ -172,7 +172,7 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
         .invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "0.2"])
         .stdout
     )
-    assert "none: scores must be on one scale" in said
+    assert "scores must be on one scale" in said
     done = CliRunner().invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "1"])
     assert isinstance(done.exception, UsageError)
 
@@ -200,13 +200,14 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
 
 def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> None:
     scores = long_table()
-    choices = scores.with_columns(dimension=pl.lit("two_tasks/pairwise"))
-    few = scores.filter(pl.col("item") == "i0").with_columns(dimension=pl.lit("few/pairwise"))
+    one = scores.filter(pl.col("source") == "s0")
+    choices = one.with_columns(dimension=pl.lit("two_tasks/pairwise"))
+    few = one.filter(pl.col("item") == "i0").with_columns(dimension=pl.lit("few/pairwise"))
     result = agreement(pl.concat([scores, choices, few]), ["gpt"])
-    tables = agreement_tables(result)
+    tables = tables_of(result)[:2]
     assert [{row[0] for row in table.rows} for table in tables] == [{"quality"}, {"two tasks"}]
     assert [len(table.notes) for table in tables] == [1, 2]
-    assert agreement_tables(agreement(scores, ["gpt"])) == tables[:1]
+    assert tables_of(agreement(scores, ["gpt"]))[0] == tables[0]
 
 
 def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:

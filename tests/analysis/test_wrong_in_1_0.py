@@ -12,7 +12,7 @@ from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions.may_rank_models import system
 from visualjudge.analysis.statistics import pooled_means
-from visualjudge.analysis.statistics.systems import fair_fit, image_sums, system_agreement
+from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.seeding import rng_for
 
 
@@ -43,8 +43,8 @@ def test_bounds_of_tau_hold_that_of_many_images_with_close_sources(sources: int)
         true = quality + rng.normal(0, 1, (40, sources))
         judged = true + rng.normal(0, 0.7, true.shape)
         place = np.indices(true.shape)
-        sums = image_sums(judged.ravel(), true.ravel(), place[1].ravel(), place[0].ravel(), sources)
-        found = system_agreement(sums)
+        rows = judged.ravel(), true.ravel(), place[1].ravel(), place[0].ravel()
+        found = system_agreement(*rows, np.zeros(sources, int))
         assert found is not None
         ends = found.tau_b.interval
         assert ends is not None
@@ -56,8 +56,8 @@ def test_a_pair_that_is_always_right_is_bounded_by_images() -> None:
     """A perfect judge of eight images: no pair of close sources is certain."""
     true = np.random.default_rng(0).normal(0, 1, (8, 4)) + 0.1 * np.arange(4)
     place = np.indices(true.shape)
-    sums = image_sums(true.ravel(), true.ravel(), place[1].ravel(), place[0].ravel(), 4)
-    found = system_agreement(sums)
+    rows = true.ravel(), true.ravel(), place[1].ravel(), place[0].ravel()
+    found = system_agreement(*rows, np.zeros(4, int))
     assert found is not None and found.tau_b.value == 1
     ends = found.tau_b.interval
     assert ends is not None and ends[0] < 0 and ends[1] == 1

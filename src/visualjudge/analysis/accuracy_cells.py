@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import Shares, ratio, shares
+from visualjudge.analysis.estimate import Shares, gap_ends, gap_p, ratio, shares
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
@@ -104,6 +104,16 @@ def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
     value, found = sums.ratio(top, bottom)
     ends = estimate.mean_ends(value, found)
     return [estimate_of(value, found, ends, int(n), k) for k, n in enumerate(sums.total(bottom))]
+
+
+def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
+    """Σ ``gap`` / Σ ``n`` of each cell, a difference of two shares of the same cases, of which
+    ``apart`` differ, and its p.
+    """
+    value, found = sums.ratio("gap", "n")
+    n, apart = sums.total("n"), sums.total("apart")
+    ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
+    return [(estimate_of(value, found, ends, int(n[k]), k), known(p[k])) for k in range(n.size)]
 
 
 def estimate_of(

@@ -27,7 +27,6 @@ from visualjudge.analysis.comparisons import (
     nothing_in_common,
 )
 from visualjudge.analysis.encoding_choice import recommend
-from visualjudge.analysis.estimate import Resampling
 from visualjudge.analysis.figures import (
     Cell,
     DatasetFacts,
@@ -133,7 +132,7 @@ def analyse(
     dataset
         Dataset to use instead of the one recorded in the runs.
     seed
-        Seed of the bootstrap over images for the intervals of 75 % points.
+        Seed of the bootstrap over images for the interval of the calibration error.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
 
@@ -154,12 +153,11 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
     :func:`visualjudge.analysis.study_table.study_of`).
     """
     say = progress or (lambda _: None)
-    resampling = Resampling(study.clusters, study.seed)
     alike = asked_like(study)
     judges = []
     for i, run in enumerate(study.runs):
         say(f"judge {run.name}")
-        judges.append(judge_result(study, i, resampling, alike[i]))
+        judges.append(judge_result(study, i, alike[i]))
     say("comparing judges")
     return Analysis(
         study,
@@ -169,9 +167,8 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
             comparisons=comparisons(study),
             leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
             dataset=_dataset_facts(study),
-            clusters=resampling.clusters,
-            draws=resampling.draws,
-            seed=resampling.seed,
+            clusters=study.clusters,
+            seed=study.seed,
         ),
     )
 
@@ -207,7 +204,6 @@ def _dataset_facts(study: Study) -> DatasetFacts:
 def judge_result(
     study: Study,
     index: int,
-    resampling: Resampling,
     alike: int = 0,
 ) -> JudgeResult:
     """Everything about one judge."""
@@ -246,9 +242,7 @@ def judge_result(
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
         bias=preferences(in_both_orders(pairs) if unknown else pairs),
-        sensitivity=curves(
-            pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
-        ),
+        sensitivity=curves(pairs, guessed_among_allowed(asked), scored=study.has_scores),
         encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),

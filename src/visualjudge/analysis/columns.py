@@ -251,9 +251,6 @@ COMPARISON: Table[f.Comparison] = Table(
         *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
         Column("mcnemar_p", "p"),
         *figure("kappa", "kappa", "κ of the two", number),
-        *as_named("images_needed", "more_images"),
-        Column("images_needed_range", "images_range"),
-        of_row("Images needed", words.images_needed),
         HOLM,
         Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
     )

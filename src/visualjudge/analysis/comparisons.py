@@ -13,14 +13,8 @@ from itertools import chain, combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import estimate
-from visualjudge.analysis.accuracy_cells import (
-    ImageSums,
-    estimate_of,
-    image_sums,
-    known,
-)
-from visualjudge.analysis.estimate import gap_ends, gap_p, holm, images_needed
+from visualjudge.analysis.accuracy_cells import gaps, image_sums
+from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures import Comparison, TaskGap
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.study_table import Study
@@ -34,8 +28,6 @@ ALIKE = 0.95
 either was asked.
 """
 KEYS = ["question", "order", "repeat"]
-GAP = 0.05
-"""Difference in accuracy for which the number of images needed is computed."""
 COMPARED = 30
 """Maximum number of judges of which every pair is compared."""
 
@@ -102,15 +94,14 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
         "b": b,
     }
     sums = image_sums(both, [], values)
-    ((figure, p),), found = _gaps(sums)
+    ((figure, p),) = gaps(sums)
     n, more, apart, right, right_b = (int(sums.total(name)[0]) for name in
                                       ("n", "gap", "apart", "a", "b"))  # fmt: skip
     by_task: list[TaskGap] = []
     if "task" in both.columns:
         tasks = image_sums(both, ["task"], values)
-        gaps = zip(tasks.keys["task"], _gaps(tasks)[0], strict=True)
-        by_task = [TaskGap(str(task), gap, task_p) for task, (gap, task_p) in gaps]
-    wanted, reach = images_needed(found, GAP)
+        found = zip(tasks.keys["task"], gaps(tasks), strict=True)
+        by_task = [TaskGap(str(task), gap, task_p) for task, (gap, task_p) in found]
     return Comparison(
         *names,
         both["question"].n_unique(),
@@ -121,21 +112,9 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
         p=p,
         only_a_right=(apart + more) // 2,
         only_b_right=(apart - more) // 2,
-        images_needed=wanted,
-        images_range=reach,
-        more_images=None if wanted is None else max(0, wanted - figure.images),
         by_task=tuple(by_task),
         kappa=kappa_of_two(both) if "text_b" in both.columns else NOTHING,
     )
-
-
-def _gaps(sums: ImageSums) -> tuple[list[tuple[Estimate, float | None]], estimate.Spread]:
-    value, found = sums.ratio("gap", "n")
-    n = sums.total("n")
-    apart = sums.total("apart")
-    ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
-    rows = [(estimate_of(value, found, ends, int(n[k]), k), known(p[k])) for k in range(n.size)]
-    return rows, found
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:

@@ -14,12 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis import estimate
-from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, known, share_of
-from visualjudge.analysis.estimate import LEVEL, gap_ends, gap_p, holm, ratio
+from visualjudge.analysis.accuracy_cells import gaps, image_sums, share_of
+from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
 from visualjudge.analysis.value_and_interval import Share
 
@@ -44,15 +42,10 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     )
     duels = []
     for first, second in combinations(sorted(table["encoding"].unique().to_list()), 2):
-        both = wide.drop_nulls([first, second])
-        gaps = (both[first] - both[second]).to_numpy()
-        image = estimate.renumbered(both["cluster"].to_numpy())[1]
-        tops = np.bincount(image, gaps).astype(float)
-        value, found = ratio(tops, np.bincount(image).astype(float))
-        apart, n = np.array([np.abs(gaps).sum()]), np.array([float(gaps.size)])
-        ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
-        gap = estimate_of(value, found, ends, gaps.size)
-        duels.append(EncodingDuel(first, second, gap, known(p[0])))
+        gap = pl.col(first) - pl.col(second)
+        values = {"n": gap.is_not_null(), "gap": gap, "apart": gap.abs()}
+        ((figure, p),) = gaps(image_sums(wide.drop_nulls([first, second]), [], values))
+        duels.append(EncodingDuel(first, second, figure, p))
     adjusted = holm([duel.p for duel in duels])
     return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
 

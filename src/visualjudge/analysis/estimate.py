@@ -20,20 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
-from visualjudge.core.seeding import rng_for
 
 LEAST_IMAGES = 5
 """Minimum number of images for an interval."""
 TAIL, TINY = 0.025, 1e-12
-LEVEL, POWER, MOST_IMAGES, CHUNK = 0.05, 0.8, 10_000_000, 200
+LEVEL, POWER = 0.05, 0.8
 Ends = tuple[FloatArray, FloatArray]
 
 
@@ -285,22 +282,6 @@ def gap_p(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray
     return _p(value, _paired_error(value, found, apart, cases), found)
 
 
-def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:
-    """Return the number of similar images that would show a difference of ``gap`` (5 %, power 80
-    %), and the range of that number by χ² of the observed variance. None with too few images, or
-    if none differs.
-    """
-    variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
-    if not found.enough[0] or variance <= 0 or gap <= 0:
-        return None, None
-    once = images * variance * ((norm_isf(LEVEL / 2) + norm_isf(1 - POWER)) / gap) ** 2
-    if once > MOST_IMAGES:
-        return None, None
-    ends = [once * df / special.chdtri(df, tail) for tail in (TAIL, 1 - TAIL)]
-    low, high = (max(float(LEAST_IMAGES), float(np.ceil(min(x, MOST_IMAGES)))) for x in ends)
-    return max(LEAST_IMAGES, int(np.ceil(once))), (low, high)
-
-
 # ---------------------------------------------------------------- means and correlations
 
 
@@ -353,31 +334,3 @@ def holm(
         left -= float(weight[i])
         out[i] = reached
     return out
-
-
-# ---------------------------------------------------------------- resampled images
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """``draws`` resamples of ``clusters`` images, drawn with ``seed``: for a figure that no closed
-    form reaches (the 75 % point).
-    """
-
-    clusters: int
-    seed: int = 0
-    draws: int = 400
-
-    @cached_property
-    def weights(self) -> NDArray[np.uint8]:
-        """How often each image is drawn, draws × clusters."""
-        rng = rng_for(self.seed, "bootstrap", self.clusters)
-        drawn = (rng.integers(0, self.clusters, self.clusters) for _ in range(self.draws))
-        counts = [np.bincount(row, minlength=self.clusters) for row in drawn]
-        return np.minimum(counts, 255).astype(np.uint8)
-
-    def sums(self, columns: Any) -> FloatArray:
-        """Return resampled totals, draws × C, of ``columns`` (clusters × C, sparse)."""
-        matrix = columns.T.tocsr()
-        parts = (self.weights[k : k + CHUNK] for k in range(0, self.draws, CHUNK))
-        return np.concatenate([(matrix @ part.T.astype(np.float64)).T for part in parts])

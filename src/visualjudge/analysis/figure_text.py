@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from visualjudge.analysis.figures import (
     Cell,
-    Comparison,
     EncodingChoice,
     JudgeResult,
     OwnScore,
@@ -82,6 +82,11 @@ def plain_name(name: str) -> str:
     return name.replace("_", " ").replace("(none)", "no error type")
 
 
+def group_name(group: str, most: int = 1) -> str:
+    """Return the tasks of a group of sources, of which the first are named."""
+    return listed([plain_name(task) for task in group.split(" + ")], most)
+
+
 def many(count: int, noun: str) -> str:
     """Format a count with its noun: 1 image, 1,200 images; "image" is the study's case noun."""
     return f"{number(count)} {plural(count, noun)}"
@@ -123,6 +128,13 @@ def ranks(found: tuple[int, int] | None) -> str:
     return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
+number3, span3 = partial(number, digits=3), partial(span, digits=3)
+RANKS_NOTE = "Ranks: the ranks that each source may have by itself (95 %)."
+GROUPS_NOTE = (
+    "Sources are compared only within a group, that is, in tasks that compare the same sources."
+)
+
+
 def p_value(value: float | None) -> str:
     """Format p with three decimals; smaller values as "< 0.001"."""
     if value is None:
@@ -130,11 +142,12 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def with_ends(share: Estimate) -> str:
-    """Format a share with its interval: 80.7 % (75.1 to 85.3)."""
+def with_ends(share: Estimate, show: Callable[[float], str] = percent) -> str:
+    """Format a share with its interval, or the reason why there is none: 80.7 % (75.1 to 85.3)."""
     if share.value is None:
         return NONE
-    return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
+    behind = percents(share.interval) if share.interval else share.why
+    return f"{show(share.value)} ({behind})" if behind else show(share.value)
 
 
 def asked_apart(judges: Sequence[JudgeResult]) -> bool:
@@ -226,15 +239,6 @@ def jnd_text(row: Sensitivity) -> str:
     return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
 
 
-def images_needed(row: Comparison) -> str:
-    """Format the number of images needed for the requested gap, with its range: 120 (80 to 210)."""
-    if row.images_needed is None:
-        return NONE
-    ends = row.images_range
-    reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
-    return f"{number(row.images_needed)}{reach}"
-
-
 def unanswered_of(judge: JudgeResult) -> str:
     """Count the replies without an answer: "240 of 480", with the declined ones."""
     found = judge.unread
@@ -257,38 +261,6 @@ def recommended(choice: EncodingChoice) -> str:
 def part(count: int, whole: int) -> str:
     """Format "3 of 4"; a dash if the whole is 0."""
     return f"{number(count)} of {number(whole)}" if whole else NONE
-
-
-FINE = 2.0
-"""Intervals narrower than this many points get a decimal."""
-
-
-def _rough(estimate: Estimate, show: Callable[[float, int], str]) -> str:
-    """Format an estimate with its interval, with a decimal only if the interval is narrow."""
-    if estimate.value is None:
-        return ""
-    low, high = estimate.interval or (None, None)
-    digits = 1 if low is not None and high is not None and 100 * (high - low) < FINE else 0
-    text = show(100 * estimate.value, digits)
-    if estimate.interval is None:
-        return text
-    ends = tuple(None if end is None else 100 * end for end in (low, high))
-    return f"{text} ({span(ends, digits)})"
-
-
-def rough_share(estimate: Estimate) -> str:
-    """Format a share with its interval, such as 83 % (77 to 88)."""
-    return _rough(estimate, lambda value, digits: f"{number(value, digits)} %")
-
-
-def rough_points(estimate: Estimate) -> str:
-    """Format a difference with its interval in points, such as +4 (1 to 7)."""
-
-    def plus(value: float, digits: int) -> str:
-        text = number(value, digits)
-        return f"+{text}" if value > 0 and float(text) else text
-
-    return _rough(estimate, plus)
 
 
 def signed(value: float) -> str:

@@ -47,9 +47,6 @@ class Comparison:
     p: float | None = None
     only_a_right: int | None = None
     only_b_right: int | None = None
-    images_needed: int | None = None
-    images_range: Ends | None = None
-    more_images: int | None = None
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
     """The gap in each task of the common questions."""
@@ -447,5 +444,4 @@ class Results:
     leaks: tuple[Leak, ...]
     dataset: DatasetFacts
     clusters: int
-    draws: int
     seed: int

@@ -18,6 +18,7 @@ Nielsen & Webb 2023 (CR3); Satterthwaite 1946 (degrees of freedom); Firth 1993, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +55,7 @@ class Fit:
     images: int
     penalised: bool
 
-    @property
+    @cached_property
     def floored(self) -> FloatArray:
         """The covariance; of a penalised fit, at least that of independent answers."""
         if not self.penalised:
@@ -89,25 +90,39 @@ def fit(
     large = x.shape[0] * x.shape[1] > MOST_CELLS
     rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float)
     beta = np.zeros(rows.shape[1])
+    values, vectors = np.linalg.eigh(_product(rows, np.ones(y.size)))
+    basis = vectors[:, values > FLAT * values.max(initial=0.0)]  # of what the data determine
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
         information = _product(rows, weight)
-        inverse = np.asarray(np.linalg.pinv(information, rcond=FLAT, hermitian=True), float)
+        inner = np.linalg.pinv(basis.T @ information @ basis, rcond=FLAT, hermitian=True)
+        inverse = np.asarray(basis @ inner @ basis.T, float)
         residual = y - mean
         if penalised:
             lever = weight * (rows @ inverse * rows).sum(1)
             residual = residual + np.asarray(lever).ravel() * (0.5 - mean)
-        step = inverse @ (rows.T @ residual)
-        beta = beta + np.clip(step, -LONGEST, LONGEST)
+        step = np.clip(inverse @ (rows.T @ residual), -LONGEST, LONGEST)
+        if penalised:  # a whole step may overshoot, for ever
+            least = _likelihood(rows, y, beta, basis)
+            while _likelihood(rows, y, beta + step, basis) < least and np.abs(step).max() > CLOSE:
+                step = step / 2
+        beta = beta + step
         if link == "identity" or np.abs(step).max(initial=0.0) < CLOSE:
             break
     if link == "identity":
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(np.unique(image, return_inverse=True)[1])
-    moved = _moved(rows, weight, residual, place, inverse, many)
+    far = moved(rows, weight, residual, place, inverse, many)
     determined = np.diag(inverse @ information)
-    return Fit(beta, moved, moved.T @ moved, alone, determined, residual, names.size, penalised)
+    return Fit(beta, far, far.T @ far, alone, determined, residual, names.size, penalised)
+
+
+def _likelihood(rows: Any, y: FloatArray, beta: FloatArray, basis: FloatArray) -> float:
+    """Return the logarithm of the likelihood times Jeffreys' prior."""
+    eta = rows @ beta
+    information = basis.T @ _product(rows, _mean(eta, "logit")[1]) @ basis
+    return float(y @ eta - np.logaddexp(0, eta).sum() + np.linalg.slogdet(information)[1] / 2)
 
 
 def _dense(table: Any) -> FloatArray:
@@ -125,7 +140,7 @@ def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
     return mean, np.maximum(mean * (1 - mean), 1e-12)
 
 
-def _moved(
+def moved(
     rows: Any,
     weight: FloatArray,
     residual: FloatArray,
@@ -133,8 +148,9 @@ def _moved(
     inverse: FloatArray,
     many: int,
 ) -> FloatArray:
-    """Return how far each image moves the coefficients, whose products are the covariance: by the
-    sandwich, or by leaving out each image.
+    """Return how far each ``image`` (0, 1, …) moves the coefficients, (images, P), whose products
+    are the covariance: by the sandwich, or by leaving out each image. ``inverse`` is that of the
+    information, ``rows.T @ (rows * weight)`` and a penalty's.
     """
     images, (n, size) = int(image.max(initial=-1)) + 1, rows.shape
     member = sparse.csr_array((np.ones(n), (image, np.arange(n))), shape=(images, n))

@@ -11,36 +11,24 @@ from typing import Any
 import polars as pl
 
 from visualjudge.analysis.columns import COMPARISON, DATASET, JUDGE, LEAK
-from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.decision_json import (
-    answer_json,
-    probabilities_json,
-    tasks_json,
-)
+from visualjudge.analysis.decisions.card import IN_METRICS, Card
 from visualjudge.analysis.figures import Results
+from visualjudge.analysis.statistics.reliability import DRAWS
 from visualjudge.analysis.table_layout import Json
 
 
 def document(results: Results, card: Card) -> Json:
     """Return the results as a JSON object, with the card's answer by task. ``bootstrap`` describes
-    only the intervals of 75 % points.
+    only the intervals of calibration errors.
     """
     judges = zip(results.judges, card.judges, strict=True)
     return {
-        "judges": [
-            {
-                **JUDGE.json(row),
-                "answer": answer_json(own),
-                "tasks": tasks_json(own),
-                "probabilities": probabilities_json(own),
-            }
-            for row, own in judges
-        ],
+        "judges": [{**JUDGE.json(row), **IN_METRICS.json(own)} for row, own in judges],
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
-        "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
+        "bootstrap": {"clusters": results.clusters, "draws": DRAWS, "seed": results.seed},
     }
 
 

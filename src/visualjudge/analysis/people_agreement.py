@@ -21,7 +21,6 @@ import polars as pl
 
 from visualjudge.analysis import estimate
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.rating_table import as_array
 from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.core.errors import UsageError, one_of
@@ -30,6 +29,7 @@ from visualjudge.core.records import FloatArray, IntArray
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
 OTHERS = "the other people"
+CELL = ("rater", "item", "source")
 ALL_TASKS = "all tasks"
 Interval = tuple[float | None, float | None]
 Kind = Literal["judge", "person", "ceiling"]
@@ -52,6 +52,11 @@ class Panel:
     def people(self) -> FloatArray:
         """The people's scores, people × items × sources."""
         return np.asarray(self.scores[~self.is_judge])
+
+    @property
+    def persons(self) -> list[str]:
+        """The names of the people."""
+        return [name for name, judge in zip(self.raters, self.is_judge, strict=True) if not judge]
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,8 @@ class AlphaRow:
 
     dimension: str
     people: int
-    units: int
     level: Level
+    units: int
     alpha: float | None
     ci95: Interval | None
     judged_units: int | None = None
@@ -145,20 +150,21 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     )
     out = []
     for (dimension,), part in sorted(table.group_by(["dimension"])):
-        raters, items, sources = (
-            sorted(part[name].unique().to_list()) for name in ("rater", "item", "source")
-        )
+        raters, items, sources = (part[name].unique().sort().to_list() for name in CELL)
         is_judge = np.array([name in judges or name in marked for name in raters])
-        out.append(
-            Panel(
-                str(dimension),
-                raters,
-                sources,
-                as_array(part, raters, items, sources),
-                is_judge,
-                _images(part),
-            )
-        )
+        shape = (len(raters), len(items), len(sources))
+        scores = _scores(part, shape)
+        out.append(Panel(str(dimension), raters, sources, scores, is_judge, _images(part)))
+    return out
+
+
+def _scores(part: pl.DataFrame, shape: tuple[int, int, int]) -> FloatArray:
+    """Return raters × items × sources; NaN = not rated. Several ratings of the same output by one
+    rater are averaged.
+    """
+    mean = part.group_by(CELL).agg(pl.col("score").mean())
+    out = np.full(shape, np.nan)
+    out[tuple(mean[name].rank("dense").to_numpy() - 1 for name in CELL)] = mean["score"].to_numpy()
     return out
 
 
@@ -269,64 +275,34 @@ def _judged(panel: Panel) -> Any:
     return judged | (not judged.any())
 
 
-def _people_rows(panel: Panel) -> list[RaterRow]:
-    people = np.where(_judged(panel), panel.people, np.nan)
-    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
-    rows = []
-    for i, name in enumerate(names):
-        others = np.delete(people, i, axis=0)
-        if others.shape[0]:
-            rows.append(
-                _row(
-                    (panel.dimension, name, OTHERS, "person"),
-                    people[i],
-                    _mean(others),
-                    panel.images,
-                )
-            )
-    return rows
-
-
 def panel_rows(panel: Panel) -> list[RaterRow]:
     """Compare every judge with the people's mean and every person with the others' mean, and add
     the mean over people.
     """
-    rows = []
-    for i in np.flatnonzero(panel.is_judge):
-        if panel.people.shape[0]:
-            who: tuple[str, str, str, Kind] = (
-                panel.dimension,
-                panel.raters[i],
-                "the people's mean",
-                "judge",
-            )
-            rows.append(_row(who, panel.scores[i], _mean(panel.people), panel.images))
-    people = _people_rows(panel)
-    if len(people) > 1:
-        rows.append(_ceiling(people))
-    return [*rows, *people]
+    name, images, people = panel.dimension, panel.images, panel.people
+    rows = [
+        _row((name, panel.raters[i], "the people's mean", "judge"), scores, _mean(people), images)
+        for i, scores in enumerate(panel.scores)
+        if panel.is_judge[i] and people.shape[0]
+    ]
+    if people.shape[0] < 2:
+        return rows
+    people = np.where(_judged(panel), people, np.nan)
+    own = [
+        _row((name, rater, OTHERS, "person"), people[i], _mean(np.delete(people, i, 0)), images)
+        for i, rater in enumerate(panel.persons)
+    ]
+    return [*rows, _ceiling(own), *own]
 
 
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     """Return the mean over people of their agreement with the others."""
-    rhos = [row.spearman for row in people if row.spearman is not None]
-    taus = [row.kendall_tau for row in people if row.kendall_tau is not None]
-    shares = [row.pairwise_accuracy for row in people if row.pairwise_accuracy is not None]
-    items = max(row.items for row in people)
-    return RaterRow(
-        people[0].dimension,
-        "people, mean",
-        OTHERS,
-        "ceiling",
-        items=items,
-        spearman=float(np.mean(rhos)) if rhos else None,
-        spearman_ci95=None,
-        kendall_tau=float(np.mean(taus)) if taus else None,
-        kendall_ci95=None,
-        pairwise_accuracy=float(np.mean(shares)) if shares else None,
-        pairwise_ci95=None,
-        pairs=sum(row.pairs for row in people),
-    )
+    names = ("spearman", "kendall_tau", "pairwise_accuracy")
+    figures = np.array([[getattr(row, name) for row in people] for name in names], dtype=float)
+    rho, tau, share = (_number(value) for value in _over_sources(figures))
+    items, pairs = max(row.items for row in people), sum(row.pairs for row in people)
+    who: tuple[str, str, str, Kind] = (people[0].dimension, "people, mean", OTHERS, "ceiling")
+    return RaterRow(*who, items, rho, None, tau, None, share, None, pairs)
 
 
 def level_of(panel: Panel, of_tasks: bool = False) -> Level:
@@ -342,12 +318,11 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Return Krippendorff's α among the people of one dimension; a unit is one source's output for
     one item.
     """
-    units, value, ends = _alpha(panel, panel.people, level)
-    row = AlphaRow(panel.dimension, panel.people.shape[0], units, level, value, ends)
-    if not panel.is_judge.any():
-        return row
-    units, value, ends = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
-    return replace(row, judged_units=units, judged_alpha=value, judged_ci95=ends)
+    judged: tuple[int | None, float | None, Interval | None] = (None, None, None)
+    if panel.is_judge.any():
+        judged = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
+    rated = _alpha(panel, panel.people, level)
+    return AlphaRow(panel.dimension, len(panel.persons), level, *rated, *judged)
 
 
 def _alpha(
@@ -371,12 +346,11 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
     """Run the alternative annotator test for every judge, by distance of scores, or by equality if
     ``level`` is nominal.
     """
-    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
-    human = dict(zip(names, map(_answers, panel.people), strict=True))
+    human = dict(zip(panel.persons, map(_answers, panel.people), strict=True))
     rows = []
     for i in np.flatnonzero(panel.is_judge):
         images = int(np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size)
-        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(names), images)
+        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(human), images)
         try:
             _same_scale(panel.scores[i], panel.people)
             found = alt_test(
@@ -386,18 +360,11 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
+            figures = (found.people, images, found.omega, found.by_image, found.advantage)
+            row = AltRow(panel.dimension, panel.raters[i], epsilon, *figures)
         except UsageError as error:
-            rows.append(replace(row, why=str(error)))
-            continue
-        rows.append(
-            replace(
-                row,
-                people=found.people,
-                omega=found.omega,
-                omega_by_image=found.by_image,
-                advantage=found.advantage,
-            )
-        )
+            row = replace(row, why=str(error))
+        rows.append(row)
     return rows
 
 
@@ -410,7 +377,7 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to 1, since
     distances would be meaningless.
     """
-    if not np.isfinite(judge).any() or not np.isfinite(people).any():
+    if not people.size:
         return
     low, high = float(np.nanmin(people)), float(np.nanmax(people))
     least, most = float(np.nanmin(judge)), float(np.nanmax(judge))

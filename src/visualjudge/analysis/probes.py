@@ -50,7 +50,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of
+from visualjudge.analysis.accuracy_cells import estimate_of, gaps, image_sums, share_of
 from visualjudge.analysis.estimate import LEVEL, TAIL, gap_ends, gap_p, holm
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import (
@@ -301,10 +301,9 @@ def _without(pairs: pl.DataFrame) -> Without | None:
         "apart": seen != blind,
     }
     sums = image_sums(pairs, [], values)
-    value, found = sums.ratio("gap", "n")
-    apart, n = sums.total("apart"), sums.total("n")
-    gain = estimate_of(value, found, gap_ends(value, found, apart, n), pairs.height)
-    low, high = gap_ends(value, found, apart, n, tail=EQUIVALENCE_TAIL)
+    ((gain, _),) = gaps(sums)
+    counts = sums.total("apart"), sums.total("n")
+    low, high = gap_ends(*sums.ratio("gap", "n"), *counts, tail=EQUIVALENCE_TAIL)
     inner = (float(low[0]), float(high[0])) if gain.interval else None
     seen_share, blind_share = (share_of(sums.shares(name, "n")) for name in ("seen", "blind"))
     return Without(seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique())

@@ -5,34 +5,25 @@ The psychometric function of a choice is ψ(m) = γ + (1 − γ − λ)(1 − ex
 share of replies that were read, because a failed reply is wrong at any distance. λ is the share
 lost at any distance (failed replies, lapses). The curve is fitted by penalised maximum likelihood
 (weak priors on the shape and the lapses, as in psignifit: Schütt et al. 2016) with Fisher scoring.
-The just-noticeable difference is the m at which ψ = ¾; its interval resamples images (Field & Welsh
-2007), with the quantiles widened to Student's t (Hesterberg 2015). Weakness: with few images the
-75 % point is a few per cent too high.
+The just-noticeable difference is the m at which ψ = ¾; its interval is by the delta method, with
+errors clustered by image (:func:`visualjudge.analysis.fits.moved`) and Student's t. Weakness: with
+few images the 75 % point is a few per cent too high.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse, special
 
-from visualjudge.analysis.estimate import (
-    LEAST_IMAGES,
-    TAIL,
-    Resampling,
-    holm,
-    renumbered,
-    t_isf,
-)
+from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, holm, renumbered, t_isf
 from visualjudge.analysis.figures import ALL, Sensitivity
-from visualjudge.analysis.fits import rising_p
+from visualjudge.analysis.fits import MANY_IMAGES, moved, rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.study_table import clusters_of
-from visualjudge.analysis.value_and_interval import Ends, Estimate
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray
 
 TARGET, BINS, POINTS = 0.75, 40, 10
@@ -47,85 +38,76 @@ lapses (3 %). They are wide, because a prior on more lapses would raise the 75 %
 """
 
 
-def _parts(
+def _psi(
     theta: FloatArray, logx: FloatArray, limits: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return ψ (draws × bins) and its gradient (draws × bins × 3) in log α, log β and the logit of
-    lapses; ``limits``: where the curve begins, γ, and how far it rises without lapses.
+    """Return ψ (bins,) and its gradient (bins, 3) in log α, log β and the logit of lapses;
+    ``limits``: where the curve begins, γ, and how far it rises without lapses.
     """
     floor, rise = limits
-    shape = np.exp(theta[:, 1:2])
-    z = np.clip(shape * (logx - theta[:, :1]), -40, 5)
+    shape = np.exp(theta[1])
+    z = np.clip(shape * (logx - theta[0]), -40, 5)
     u = np.exp(z)
-    left, sigma = np.exp(-u), 1 / (1 + np.exp(-theta[:, 2:3]))
+    left, sigma = np.exp(-u), 1 / (1 + np.exp(-theta[2]))
     room = rise * (1 - sigma)
     lapses = -rise * sigma * (1 - sigma) * (1 - left)
     gradient = np.stack([-room * left * u * shape, room * left * u * z, lapses], axis=-1)
     return np.clip(floor + room * (1 - left), 1e-9, 1 - 1e-9), gradient
 
 
-def fit(
-    x: FloatArray,
-    n: FloatArray,
-    k: FloatArray,
-    limits: tuple[float, float],
-    start: FloatArray | None = None,
-) -> FloatArray:
-    """Return θ = (log α, log β, logit of lapses) for each row of ``n`` and ``k`` (draws × bins), at
-    distances ``x`` > 0; ``start`` (3,) is where every row begins.
+def _fit(
+    x: FloatArray, n: FloatArray, k: FloatArray, limits: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return θ = (log α, log β, logit of lapses) for ``k`` right answers of ``n`` (bins,) at
+    distances ``x`` > 0, and its information (3, 3).
     """
-    logx, total = np.log(x), n.sum(0)
-    prior = CENTRE + np.eye(3)[0] * (logx * total).sum() / total.sum()
-    theta = np.tile(prior if start is None else start, (n.shape[0], 1))
+    logx = np.log(x)
+    theta = prior = CENTRE + np.eye(3)[0] * (logx * n).sum() / n.sum()
 
-    def objective(theta: FloatArray) -> FloatArray:
-        psi, _ = _parts(theta, logx, limits)
-        likelihood = (k * np.log(psi) + (n - k) * np.log1p(-psi)).sum(1)
-        return np.asarray(likelihood - 0.5 * ((theta - prior) ** 2 * PRECISION).sum(1))
+    def objective(theta: FloatArray) -> float:
+        psi, _ = _psi(theta, logx, limits)
+        likelihood = (k * np.log(psi) + (n - k) * np.log1p(-psi)).sum()
+        return float(likelihood - 0.5 * ((theta - prior) ** 2 * PRECISION).sum())
 
-    damping, value = np.full(n.shape[0], 1e-3), objective(theta)
+    damping, value, gain = 1e-3, objective(theta), np.inf
     for _ in range(STEPS):
-        psi, gradient = _parts(theta, logx, limits)
+        psi, gradient = _psi(theta, logx, limits)
         variance = psi * (1 - psi)
-        score = (((k - n * psi) / variance)[:, None, :] @ gradient)[:, 0, :]
-        score = score - (theta - prior) * PRECISION
-        weighted = np.swapaxes(gradient * (n / variance)[:, :, None], 1, 2)
-        information = weighted @ gradient + np.diag(PRECISION)
-        own = np.einsum("dpp->dp", information)[:, :, None]
-        information = information + damping[:, None, None] * np.eye(3) * own
-        step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
+        score = ((k - n * psi) / variance) @ gradient - (theta - prior) * PRECISION
+        information = (gradient * (n / variance)[:, None]).T @ gradient + np.diag(PRECISION)
+        if gain < 1e-6 or damping > 1e8:
+            break
+        step = np.linalg.solve(information + damping * np.diag(np.diag(information)), score)
         proposal = theta + np.clip(step, -1.5, 1.5)
         new = objective(proposal)
-        better = new >= value
-        gain = np.where(better, new - value, 0)
-        theta, value = np.where(better[:, None], proposal, theta), np.where(better, new, value)
-        damping = np.where(better, damping * 0.3, damping * 8)
-        if ((better & (gain < 1e-6)) | (damping > 1e8)).all():
-            break
-    return theta
+        if new >= value:
+            theta, gain, value, damping = proposal, new - value, new, damping * 0.3
+        else:
+            damping *= 8
+    return theta, information
 
 
-def threshold(theta: FloatArray, limits: tuple[float, float]) -> FloatArray:
-    """Return the distance at which each curve reaches 75 %; infinity if it never does."""
-    room, above = limits[1] / (1 + np.exp(theta[:, 2])), TARGET - limits[0]
-    reached = room > above
-    inner = np.where(reached, 1 - above / np.where(reached, room, 1), 0.5)
-    found = np.exp(theta[:, 0] + np.log(-np.log(inner)) / np.exp(theta[:, 1]))
-    return np.asarray(np.where(reached, found, np.inf))
+def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
+    """Return the distance at which the curve reaches 75 %; infinity if it never does."""
+    room, above = limits[1] / (1 + np.exp(theta[2])), TARGET - limits[0]
+    if room <= above:
+        return float("inf")
+    return float(np.exp(theta[0] + np.log(-np.log(1 - above / room)) / np.exp(theta[1])))
 
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
-    """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, clusters × bins,
-    their ``totals`` over clusters, and the fitted ``theta`` (1, 3).
+    """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all (bins,); the
+    fitted ``theta``, its 75 % point ``jnd``, and the relative standard error of that point.
     """
 
     x: FloatArray
-    n: Any
-    k: Any
-    totals: tuple[FloatArray, FloatArray]
+    n: FloatArray
+    k: FloatArray
     limits: tuple[float, float]
     theta: FloatArray
+    jnd: float
+    error: float
     slope: float | None
 
 
@@ -151,7 +133,7 @@ def _parts_of(pairs: pl.DataFrame, *, scored: bool) -> Iterator[tuple[Scope, pl.
 
 
 def curves(
-    pairs: pl.DataFrame, resampling: Resampling, chance: float = OF_TWO, *, scored: bool = True
+    pairs: pl.DataFrame, chance: float = OF_TWO, *, scored: bool = True
 ) -> tuple[Sensitivity, ...]:
     """Return the fitted curves and their 75 % points, or the reason for their absence.
 
@@ -160,19 +142,18 @@ def curves(
     fits, and there are data below the 75 % point.
     """
     kept = list(_parts_of(pairs, scored=scored))
-    found = [_curve(rows, resampling, chance) for _, rows in kept]
+    found = [_curve(rows, chance) for _, rows in kept]
     slopes = [None if one is None else one.slope for one in found]
     whole = [scope == ALL for (scope, _, _), _ in kept]
     tested = [one for one, p in zip(whole, slopes, strict=True) if p is not None]
     of_all, of_parts = max(1, sum(tested)), max(1, len(tested) - sum(tested))
     adjusted = holm(slopes, [1 / (of_all if one else of_parts) for one in whole])
     return tuple(
-        _sensitivity(*part, curve, p, resampling)
-        for part, curve, p in zip(kept, found, adjusted, strict=True)
+        _sensitivity(*part, curve, p) for part, curve, p in zip(kept, found, adjusted, strict=True)
     )
 
 
-def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve | None:
+def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     read = float(rows["usable"].mean() or 0)  # type: ignore[arg-type]
     if rows.height < LEAST_VERDICTS or rows["cluster"].n_unique() < LEAST_IMAGES or not read:
         return None
@@ -180,52 +161,42 @@ def _curve(rows: pl.DataFrame, resampling: Resampling, chance: float) -> _Curve 
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
     left = np.searchsorted(edges, x, side="left") - 1
     which = renumbered(np.clip(left, 0, max(0, edges.size - 2)))[1]
-    clusters, total = clusters_of(rows), np.bincount(which)
-    n, k = (
-        sparse.csr_array((values, (clusters, which)), (resampling.clusters, total.size))
-        for values in (np.ones(x.size), right)
-    )
-    limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / total
-    asked, hits = (np.asarray(part.sum(0)).ravel() for part in (n, k))
-    theta = fit(mean, asked[None], hits[None], limits)
-    rises = rising_p(x, right, clusters)
-    return _Curve(mean, n, k, (asked, hits), limits, theta, rises)
+    n, k = np.bincount(which).astype(float), np.bincount(which, right).astype(float)
+    limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / n
+    theta, information = _fit(mean, n, k, limits)
+    jnd, clusters = _threshold(theta, limits), clusters_of(rows)
+    psi, gradient = _psi(theta, np.log(mean), limits)
+    weight = 1 / (psi * (1 - psi))[which]
+    image, inverse = renumbered(clusters)[1], np.linalg.inv(information)
+    rest = (right - psi[which]) * weight
+    far = moved(gradient[which], weight, rest, image, np.asarray(inverse, float), MANY_IMAGES)
+    # how log m moves with θ where ψ(m; θ) = ¾: ψ's gradient over its slope in log m
+    slopes = _psi(theta, np.log([min(jnd, x.max())]), limits)[1][0]
+    error = float(np.linalg.norm(far @ slopes / slopes[0]))
+    return _Curve(mean, n, k, limits, theta, jnd, error, rising_p(x, right, clusters))
 
 
 def _sensitivity(
-    scope: Scope,
-    rows: pl.DataFrame,
-    curve: _Curve | None,
-    slope: float | None,
-    resampling: Resampling,
+    scope: Scope, rows: pl.DataFrame, curve: _Curve | None, slope: float | None
 ) -> Sensitivity:
     images = rows["cluster"].n_unique()
     if curve is None:
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
         return Sensitivity(*scope, Estimate(None, None, rows.height, images, few))
-    jnd = float(threshold(curve.theta, curve.limits)[0])
-    reason = _why_none(curve, jnd, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
-    ends = None if reason else _jnd_ends(curve, resampling, images)
+    reason = _why_none(curve, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
+    jnd, reach = curve.jnd, curve.jnd * curve.error * float(t_isf(TAIL, images - 1))
+    ends = None if reason else (max(0.0, jnd - reach), jnd + reach)
     figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
-    (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[0, :2]).tolist()
-    lapse = float(1 - floor - room / (1 + np.exp(curve.theta[0, 2])))
+    (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[:2]).tolist()
+    lapse = float(1 - floor - room / (1 + np.exp(curve.theta[2])))
     return Sensitivity(*scope, figure, alpha, beta, lapse, slope, _points(curve), floor)
 
 
-def _jnd_ends(curve: _Curve, resampling: Resampling, images: int) -> Ends:
-    n, k = resampling.sums(curve.n), resampling.sums(curve.k)
-    held = n.sum(1) > 0
-    draws = threshold(fit(curve.x, n[held], k[held], curve.limits, curve.theta[0]), curve.limits)
-    tail = float(special.ndtr(-t_isf(TAIL, images - 1) * np.sqrt(images / (images - 1))))
-    low, high = np.quantile(draws, [tail, 1 - tail], method="nearest")
-    return (float(low) if np.isfinite(low) else None), (float(high) if np.isfinite(high) else None)
-
-
-def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> str | None:
+def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
     """Return why the data do not support a 75 % point. A curve that is extrapolated below or above
     the distances that were asked is no evidence.
     """
-    n, below = curve.totals[0], curve.totals[0][curve.x < jnd].sum()
+    n, jnd, below = curve.n, curve.jnd, curve.n[curve.x < curve.jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
          "accuracy does not rise significantly with the difference"),
@@ -238,7 +209,7 @@ def _why_none(curve: _Curve, jnd: float, slope: float | None, most: float) -> st
 
 
 def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
-    n, k = curve.totals
+    n, k = curve.n, curve.k
     tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
     group = renumbered(np.minimum(tenth, POINTS - 1))[1]
     total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))

@@ -16,13 +16,11 @@ the rater, are not ratings either.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 import polars as pl
 
@@ -32,7 +30,7 @@ from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, r
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table, csv_table, parquet_schema, table_parts
-from visualjudge.core.untrusted import check_file, read_file
+from visualjudge.formats.sample import read_json, read_table
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -46,50 +44,26 @@ scores.
 """
 SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
 VOTES = {"a": "1", "b": "0", "tie": "0.5"}
-RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
 Problems = list[Problem]
 
 
 def _read(path: Path) -> pl.DataFrame:
-    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": csv_table,
-        ".jsonl": _read_jsonl,
-        ".ndjson": _read_jsonl,
-        ".parquet": _read_parquet,
-    }
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
+    """Return the rows of a table; of JSONL as text."""
+    if path.suffix.lower() == ".csv":
+        return csv_table(path)
+    if path.suffix.lower() == ".parquet":
+        check_table(path)
+        return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *table_parts(path, 100_000)])
+    if path.suffix.lower() != ".jsonl":
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
         )
-    check_file(path, "table")
-    try:
-        return reader(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    check_table(path)
-    return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *table_parts(path, 100_000)])
-
-
-def _read_jsonl(path: Path) -> pl.DataFrame:
-    rows = []
-    for number, line in enumerate(jsons.lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            row = jsons.loads(line)
-            rows.append(
-                {
-                    key: None if row.get(key) is None else str(row[key])
-                    for key in (*COLUMNS, *OPTIONAL)
-                }
-            )
-        except (orjson.JSONDecodeError, AttributeError):
-            raise DataError(f"{path}: line {number}: is not a JSON object") from None
-    return pl.DataFrame(rows, schema=dict.fromkeys((*COLUMNS, *OPTIONAL), pl.String))
+    names = (*COLUMNS, *OPTIONAL)
+    rows = [
+        {name: None if row.get(name) is None else str(row[name]) for name in names}
+        for row in read_table(path)
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
@@ -168,50 +142,28 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
 
 
 def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
-    matched = RATER_FILE.match(path.name)
-    if matched is None:
-        return
-    task, rater = path.parent.name, f"rater{matched['number']}"
+    task, rater = path.parent.name, f"rater{path.stem.rpartition('_rater')[2]}"
     table = csv_table(path, "\t", quote=None)
     for row in table.iter_rows(named=True):
         for source in table.columns[1:]:
-            pair = _pair(row[source])
-            if pair is None:
-                problems.append(
-                    Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is not [SC, PQ]")
-                )
+            try:
+                sc, pq = map(float, jsons.loads(row[source] or ""))
+            except (orjson.JSONDecodeError, ValueError, TypeError):
+                wrong = f"{row[source]!r} is not [SC, PQ]"
+                problems.append(Problem(str(path), str(row["uid"]), source, wrong))
                 continue
-            for name, score in zip(("SC", "PQ"), pair, strict=True):
-                yield f"{task}/{row['uid']}", source, rater, f"{task}/{name}", score, "person"
-
-
-def _pair(cell: str | None) -> tuple[float, float] | None:
-    try:
-        values = jsons.loads(cell or "")
-        first, second = (float(value) for value in values)
-    except (orjson.JSONDecodeError, ValueError, TypeError):
-        return None
-    return first, second
+            yield f"{task}/{row['uid']}", source, rater, f"{task}/SC", sc, "person"
+            yield f"{task}/{row['uid']}", source, rater, f"{task}/PQ", pq, "person"
 
 
 def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
-    source, task, judge = path.parent.name, path.parent.parent.name, path.parent.parent.parent.name
-    try:
-        answers = jsons.loads(read_file(path, "json"))
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: must be JSON: {error}") from None
-    for uid, answer in answers.items():
+    judge, task, source = path.parts[-4:-1]
+    for uid, answer in read_json(path).items():
         scores = answer.get("score") if isinstance(answer, dict) else None
-        if type(scores) in (int, float):
-            scores = [scores]  # some judges' files hold a bare number
-        if (
-            not isinstance(scores, list)
-            or not scores
-            or not all(type(s) in (int, float) for s in scores)
-        ):
-            problems.append(
-                Problem(str(path), uid, "score", f"{scores!r} is not a list of numbers")
-            )
+        scores = scores if isinstance(scores, list) else [scores]  # some files hold a bare number
+        if not scores or not all(type(score) in (int, float) for score in scores):
+            wrong = f"must be a number or a list of numbers, got {scores!r}"
+            problems.append(Problem(str(path), uid, "score", wrong))
             continue
         yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
 
@@ -236,31 +188,32 @@ def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([table, overall.select(table.columns)])
 
 
-def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
-    """Return a run's usable scoring verdicts as ratings: the dimension is the task, with one rating
-    per source (averaged over encodings).
+def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return the usable scores of raters as ratings: the dimension is the task, with one rating per
+    source (averaged over encodings).
 
     The item is the image, or ``IMAGE/CLASS`` if the question is about one class of interest,
     because each class has its own score. ``image`` names the image, by which intervals are
     clustered.
     """
-    scored = joined.filter((pl.col("kind") == "scoring") & pl.col("usable"))
-    rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
+    scored = named.filter((pl.col("kind") == "scoring") & pl.col("usable"))
     image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
-    return (
-        rows.with_columns(
-            image=image, item=pl.concat_str(image, classes, separator="/", ignore_nulls=True)
-        )
-        .group_by("item", "source", dimension=pl.col("task"), maintain_order=True)
-        .agg(
-            pl.col("image").first(),
-            score=pl.col("number").mean(),
-            rater=pl.lit(judge).first(),
-            kind=pl.lit("judge").first(),
-        )
-        .select(*COLUMNS, "kind", "image")
-        .cast(pl.Schema({**SCHEMA, "image": pl.String}))
+    rows = scored.select(
+        pl.col("sources").list.first().cast(pl.String).alias("source"),
+        pl.col("rater", "task").cast(pl.String),
+        item=pl.concat_str(image, classes, separator="/", ignore_nulls=True),
+        score="number",
+        image=image,
+    ).rename({"task": "dimension"})
+    return _means(rows.drop_nulls("source"), kind)
+
+
+def _means(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return one rating for each output and rater."""
+    means = rows.group_by("item", "source", "rater", "dimension", maintain_order=True).agg(
+        pl.col("score").mean(), pl.col("image").first()
     )
+    return means.select(*COLUMNS, pl.lit(kind).alias("kind"), "image")
 
 
 def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
@@ -280,22 +233,6 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
             )
             return f"no rating in common with people: {said}"
     return "no rating in common with people: no item, source and dimension is rated by both"
-
-
-def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: list[str]) -> Any:
-    """Return raters × items × sources; NaN = not rated. Several ratings of the same output by one
-    rater are averaged.
-    """
-    shape = (len(raters), len(items), len(sources))
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    places = [{name: i for i, name in enumerate(names)} for names in (raters, items, sources)]
-    where = tuple(
-        table[column].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        for column, place in zip(("rater", "item", "source"), places, strict=True)
-    )
-    np.add.at(sums, where, table["score"].to_numpy())
-    np.add.at(counts, where, 1)
-    return np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)
 
 
 CHOICE = "first option"
@@ -329,48 +266,26 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     asked = any(study.runs[0].of_people for study in studies)
     tables, rankings = [], 0
     for study in studies:
-        run, joined = study.runs[0], study.joined[0]
+        run, named = study.runs[0], study.joined[0].filter("usable")
+        kind = "person" if run.of_people else "judge"
         if run.of_people:
-            named = joined.filter("usable")
-            tables += [_scores(named), _choices(named, "person")]
             rankings += named.filter(pl.col("kind") == "ranking").height
         else:
-            tables.append(ratings_of_run(joined, run.name))
-            tables += (
-                [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
-            )
+            named = named.with_columns(rater=pl.lit(run.name))
+        tables += [_scores(named, kind), *([_choices(named, kind)] if asked else [])]
     judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
     runs = (study.runs[0] for study in studies)
     return RunRatings(pl.concat(tables, how="vertical"), judges, rankings, remarks_on(runs))
 
 
-def _scores(named: pl.DataFrame) -> pl.DataFrame:
-    """Return scores of all raters in one table, as returned by :func:`ratings_of_run`."""
-    parts = [
-        ratings_of_run(part, str(rater))
-        for (rater,), part in named.group_by(["rater"], maintain_order=True)
-    ]
-    return (
-        pl.concat(parts).with_columns(kind=pl.lit("person")) if parts else ratings_of_run(named, "")
-    )
-
-
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return choices between two options, one rating per question and rater."""
     pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("usable"))
-    dimension = pl.col("task").cast(pl.String) + "/pairwise"
-    return (
-        pairs.group_by(
-            item=pl.col("id").cast(pl.String),
-            rater="rater",
-            dimension=dimension,
-            maintain_order=True,
-        )
-        .agg(
-            score=points("text").mean(),
-            source=pl.lit(CHOICE).first(),
-            kind=pl.lit(kind).first(),
-            image=pl.col("image").cast(pl.String).first(),
-        )
-        .select(*COLUMNS, "kind", "image")
+    rows = pairs.select(
+        pl.lit(CHOICE).alias("source"),
+        pl.col("rater", "image").cast(pl.String),
+        item=pl.col("id").cast(pl.String),
+        dimension=pl.col("task").cast(pl.String) + "/pairwise",
+        score=points("text"),
     )
+    return _means(rows, kind)

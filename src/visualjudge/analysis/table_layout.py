@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from visualjudge.analysis.figure_text import number, percent, percents, points, span
+from visualjudge.analysis.figure_text import NONE, number, percent, percents, points, span
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core import text_tables
 
 Row = TypeVar("Row")
 Json = dict[str, Any]
@@ -151,3 +152,38 @@ def blocks(key: str, path: str, table: Table[Any]) -> Column:
 def of_row(title: str, show: Callable[[Any], str]) -> Column:
     """Return a column for readers only, made from the whole row."""
     return Column(None, lambda row: row, title, show)
+
+
+EMPTY = frozenset(f"{NONE} ()")
+"""Characters of an empty cell."""
+
+
+def grid(
+    columns: Table[Row],
+    rows: Iterable[Row],
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    keys: int = 1,
+    hidden: Sequence[str] = (),
+    hit: Callable[[Row], bool] = lambda _: False,
+) -> text_tables.Table:
+    """Return the rows under their column titles, without empty columns and those ``hidden``;
+    ``hit`` marks rows.
+    """
+    found = list(rows)
+    cells = [columns.cells(row) for row in found]
+    kept = [
+        k
+        for k, column in enumerate(columns.shown)
+        if column.key not in hidden and any(set(row[k]) - EMPTY for row in cells)
+    ]
+    return text_tables.Table(
+        tuple(columns.titles[k] for k in kept),
+        tuple(tuple(row[k] for k in kept) for row in cells),
+        tuple(notes),
+        title,
+        keys,
+        tuple(not columns.shown[k].text for k in kept),
+        frozenset(k for k, row in enumerate(found) if hit(row)),
+    )

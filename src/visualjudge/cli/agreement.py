@@ -129,9 +129,9 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
 
 def _published(ratings: Any, judges: list[str]) -> tuple[str, Any]:
     """Return the cells published beside the means, as text and as JSON."""
-    from visualjudge.analysis.decisions.decision_json import published_json
-    from visualjudge.analysis.decisions.decision_tables import published_table
-    from visualjudge.analysis.decisions.published_agreement import as_published
+    from visualjudge.analysis.decisions.published_agreement import NOTE, PUBLISHED, as_published
+    from visualjudge.analysis.table_layout import grid
 
     cells = as_published(ratings, judges)
-    return published_table(cells).text(), published_json(cells)
+    told = {"scheme": "viescore", "rows": [PUBLISHED.json(cell) for cell in cells]}
+    return grid(PUBLISHED, cells, notes=[NOTE], keys=2).text(), told

@@ -22,12 +22,12 @@ def card(
 
     Example: visualjudge card runs/gpt --json card.json
     """
-    from visualjudge.analysis.decisions.decision_json import card_json
+    from visualjudge.analysis.decisions.card import CARD
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
     if json is not None:
-        write_json(json, card_json(result))
+        write_json(json, CARD.json(result))
     typer.echo(str(result))
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs

@@ -34,14 +34,13 @@ def correct(
 
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json
     """
-    from visualjudge.analysis.decisions.correct import correct as figures
-    from visualjudge.analysis.decisions.decision_json import leaderboard_json
+    from visualjudge.analysis.decisions.correct import LEADERBOARD, correct as figures
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
     board = figures(run, labels, kind=kind, dataset=dataset, gap=gap)
     if json is not None:
-        write_json(json, leaderboard_json(board))
+        write_json(json, LEADERBOARD.json(board))
     typer.echo(str(board))
     if board.unlabelled:
         chosen = ("--kind", kind) if kind else ()

@@ -49,10 +49,9 @@ def label(
     queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
     write_text(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
-    drawn = sum(item.said is None for item in queue.items)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
-    typer.echo(f"{out}: {drawn} of {nouns}; fill in the column {column}")
+    typer.echo(f"{out}: {queue.drawn} of {nouns}; fill in the column {column}")
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )

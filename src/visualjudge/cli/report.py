@@ -41,8 +41,7 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.card import card_of, gamed
-    from visualjudge.analysis.decisions.card_page import tasks_table
+    from visualjudge.analysis.decisions.card import card_of, gamed, tasks_table
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
@@ -70,7 +69,7 @@ def report(
     typer.echo(text(analysis.results, [judge.answer for judge in judges]))
     if warning := gamed(analysis):
         typer.echo(warning)
-    if by_task := tasks_table(judges):
+    if (by_task := tasks_table(judges)).rows:
         typer.echo(by_task.text())
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]

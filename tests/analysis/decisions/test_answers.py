@@ -11,7 +11,6 @@ import pytest
 from decided import World, choices_of, of_task
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
-from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
 from visualjudge.analysis.decisions.checks import Check
 from visualjudge.core.errors import UsageError
@@ -47,7 +46,7 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
     assert main is not None and main.kind == "pairwise"
     assert (len(main.names), len(set(main.groups)), main.found.pairs) == (12, 4, 12)
     assert main.left_out == tuple(f"task 03: group 3 model {i}" for i in range(3))
-    page = card_page.text(_card(questions, refused))
+    page = str(_card(questions, refused))
     assert "Left out" in page and "group 3 model 0" in page
 
 

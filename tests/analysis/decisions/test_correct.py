@@ -12,8 +12,7 @@ import pytest
 
 from decided import World, choices_of, scores_of
 from visualjudge.analysis import study_of
-from visualjudge.analysis.decisions.correct import correct_study
-from visualjudge.analysis.decisions.decision_json import leaderboard_json
+from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
 from visualjudge.analysis.decisions.items_to_label import LabelQueue, label_study
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
@@ -82,7 +81,7 @@ def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:
 
 
 def test_json_has_the_promised_shape(world: World, tmp_path: Path) -> None:
-    found = leaderboard_json(
+    found = LEADERBOARD.json(
         correct_study(_scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3)
     )
     assert {"rows", "method", "lambda"} <= set(found)
@@ -138,7 +137,7 @@ def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
     assert board.lam == 0 and (best.corrected, best.interval, best.rank_set) == (1.0, None, None)
     assert best.why == "all its labels are equal"
     assert "No interval and no ranks: model 0 (all its labels are equal)." in str(board)
-    assert leaderboard_json(board)["rows"][0]["why"] == "all its labels are equal"
+    assert LEADERBOARD.json(board)["rows"][0]["why"] == "all its labels are equal"
 
 
 def test_rank_sets_are_said_to_hold_for_each_source_alone(world: World, tmp_path: Path) -> None:
@@ -155,8 +154,8 @@ def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:
 def test_the_queue_can_be_filled_in_and_read_back(world: World, tmp_path: Path) -> None:
     study = _scored(world)
     queue = label_study(study, 40)
-    assert len(queue.items) == 40 and queue.pool == 300
-    counts = [sum(name in item.sources for item in queue.items) for name in world.names]
+    assert queue.table().height == queue.drawn == 40 and queue.pool == 300
+    counts = [queue.table()["sources"].str.contains(name).sum() for name in world.names]
     assert sum(counts) == 40 and min(counts) >= 4
     table = queue.table().to_dicts()
     for row in table:
@@ -174,10 +173,10 @@ def test_the_queue_can_be_filled_in_and_read_back(world: World, tmp_path: Path) 
 def test_labels_that_are_there_are_kept_and_not_drawn_again(world: World, tmp_path: Path) -> None:
     first = _random_scores(world, tmp_path / "labels.csv", 6)
     queue = label_study(_scored(world), 20, labels=first)
-    before, after = queue.items[:30], queue.items[30:]
-    assert all(item.said is not None for item in before)
-    assert {item.probability for item in queue.items} == {50 / 300}
-    assert len(after) == 20 and not {i.name for i in before} & {i.name for i in after}
+    table = queue.table()
+    assert table["score"].is_not_null().to_list() == [True] * 30 + [False] * 20
+    assert set(table["probability"]) == {repr(50 / 300)}
+    assert queue.drawn == 20 and table["annotation_id"].n_unique() == 50
 
 
 def _filled(world: World, queue: LabelQueue, path: Path) -> Path:
@@ -195,10 +194,10 @@ def test_labels_of_several_draws_count_as_one(world: World, tmp_path: Path) -> N
     labels = None
     for number in (1, 2, 3):
         queue = label_study(study, 25, labels=labels)
-        assert {item.probability for item in queue.items} == {25 * number / 300}
+        assert set(queue.table()["probability"]) == {repr(25 * number / 300)}
         labels = _filled(world, queue, tmp_path / f"{number}.csv")
     board = correct_study(study, str(labels))
-    assert board.labels == 75 and len({item.name for item in queue.items}) == 75
+    assert board.labels == queue.table()["annotation_id"].n_unique() == 75
 
 
 def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
@@ -209,7 +208,7 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     labels = _labels(tmp_path / "l.csv", rows, "question_id,score,probability")
     (tmp_path / "l.csv").write_text(labels.read_text().replace("score", "answer"))
     queue = label_study(_scored(world), 8, labels=tmp_path / "l.csv")
-    assert [item.said for item in queue.items] == ["5.0"] * 12 + [None] * 8
+    assert queue.table()["score"].to_list() == ["5.0"] * 12 + [None] * 8
 
 
 def test_a_probability_that_is_none_is_named(world: World, tmp_path: Path) -> None:
@@ -234,11 +233,8 @@ def test_labels_drawn_with_different_probabilities_are_not_continued(
 
 def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:
     study = _scored(world)
-    assert (
-        label_study(study, 20).items
-        == label_study(study, 20).items
-        != label_study(study, 20, seed=1).items
-    )
+    one, again, other = (label_study(study, 20, seed=seed).table() for seed in (0, 0, 1))
+    assert one.equals(again) and not one.equals(other)
 
 
 def test_more_labels_than_items_are_refused(world: World) -> None:

@@ -20,7 +20,7 @@ from apps.adopt import copies
 from apps.adopt.copies import write
 from scripted_client import ScriptedClient
 from visualjudge.analysis.analysing import analyse
-from visualjudge.analysis.decisions.decision_json import card_json
+from visualjudge.analysis.decisions.card import CARD
 from visualjudge.apps.adopt.benchmarks import BENCHMARKS, Imported, adopt_benchmark
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.clients.base import Reply
@@ -122,7 +122,7 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     (judge,) = analyse([run]).metrics["judges"]
     part = "5 of 10 questions"
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
-    assert card_json(card([run]))["judges"][0]["as_published_of"] == judge["as_published_of"]
+    assert CARD.json(card([run]))["judges"][0]["as_published_of"] == judge["as_published_of"]
 
 
 def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:

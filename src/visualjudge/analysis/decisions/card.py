@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from html import escape
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import columns, table_layout
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference
-from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
-from visualjudge.analysis.decisions.checks import LEAST_IMAGES, THRESHOLDS, Check, State, check
-from visualjudge.analysis.decisions.may_rank_models import System, system
+from visualjudge.analysis.decisions.card_by_benchmark import (
+    BENCHMARK,
+    BenchmarkRow,
+    benchmarks_table,
+    rows_of,
+)
+from visualjudge.analysis.decisions.checks import (
+    CHECK,
+    LEAST_IMAGES,
+    NOT_ASKED,
+    THRESHOLDS,
+    Check,
+    State,
+    check,
+    checks_table,
+    closed,
+)
+from visualjudge.analysis.decisions.may_rank_models import KIND, System, sources_table, system
 from visualjudge.analysis.decisions.model_answer import (
+    ANSWER,
+    SHORT,
     Facts,
     ModelAnswer,
     model_answer,
 )
+from visualjudge.analysis.decisions.pairs_figure import pairs_table, resolution, separated
 from visualjudge.analysis.estimate import TAIL, shares, too_few
-from visualjudge.analysis.figure_text import listed, many, percent, percents, with_ends
+from visualjudge.analysis.figure_text import (
+    listed,
+    many,
+    number3,
+    own_score,
+    percent,
+    percents,
+    photograph_gain,
+    plain_name,
+    span3,
+    with_ends,
+)
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import best_rule
 from visualjudge.analysis.pairwise_figures import Pairwise
@@ -33,16 +66,19 @@ from visualjudge.analysis.statistics import (
     conformal_radius,
 )
 from visualjudge.analysis.study_table import Remarks, Study, clusters_of
+from visualjudge.analysis.table_layout import Column, Json, as_named, block, blocks, grid, of_row
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
     NOTHING,
     ORDER_UNKNOWN,
     UNANSWERED,
-    Ends,
     Estimate,
 )
 from visualjudge.analysis.without_truth import in_both_orders
+from visualjudge.core.text_tables import Table, folded
 
+Part = Table | tuple[str, ...]
+"""A table of the card, or some of its lines."""
 STATE_OF: Mapping[AnswerState, State] = {
     "yes": "pass",
     "in_part": "undecided",
@@ -75,9 +111,10 @@ class Answer:
         """The answer in one sentence, with the judge's name."""
         return f"{self.judge}: {self.models.sentence}"
 
-    def of(self, name: str) -> Check:
-        """Return the check of this name."""
-        return next(line for line in self.checks if line.name == name)
+    @property
+    def verdict(self) -> str:
+        """The answer in one word: yes, no or unclear."""
+        return {"yes": "yes", "no": "no"}.get(self.models.state, "unclear")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,6 +133,37 @@ class JudgeCard(Answer):
         """What is wrong with the run."""
         return Remarks(self.result.warnings, self.result.problems)
 
+    @property
+    def parts(self) -> Iterator[Part]:
+        """What it says: lines and tables."""
+        need, main = self.result.photograph, self.system.main
+        gain = [] if need is None else [f"{photograph_gain(need.all)}."]
+        yield (self.answer, *gain, *self.remarks.lines)
+        yield pairs_table(self)
+        yield checks_table([self])
+        if main:
+            yield sources_table(main)
+        yield tuple(self.descriptions)
+
+    @property
+    def descriptions(self) -> Iterator[str]:
+        """The order of the sources, probabilities, scores and a benchmark's own scores."""
+        yield from (kind.order for kind in self.system.kinds)
+        if self.probabilities is not None:
+            brier, ece = self.probabilities.brier, self.probabilities.ece_corrected
+            yield (
+                f"Its probabilities: Brier score {number3(brier.value)} ({span3(brier.interval)}), "
+                "expected calibration error, corrected for few answers, "
+                f"{number3(ece.value)} ({span3(ece.interval)}), {self.probabilities.n} answers."
+            )
+        if (radius := self.score_radius) is not None:
+            within = f"the score is within {radius.value:.2f} of the truth"
+            known = within if math.isfinite(radius.value) else "no bound is known: too few images"
+            yield f"In 90 % of new images, {known} ({many(radius.images, 'image')})."
+        for score in self.result.own_scores:
+            if score.value is not None:
+                yield f"The benchmark's own score, {score.name}: {own_score(score)}."
+
 
 @dataclass(frozen=True, eq=False)
 class Card:
@@ -105,15 +173,28 @@ class Card:
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
 
-    def _repr_html_(self) -> str:
-        from visualjudge.analysis.decisions.card_page import html
+    @property
+    def parts(self) -> Iterator[Part]:
+        """What it says, with rows: lines and tables."""
+        over_all = (benchmarks_table(self.benchmarks), tasks_table(self.judges))
+        for part in chain(over_all, *(judge.parts for judge in self.judges)):
+            if part.rows if isinstance(part, Table) else part:
+                yield part
 
-        return html(self)
+    def _repr_html_(self) -> str:
+        return "".join(
+            part.html()
+            if isinstance(part, Table)
+            else "".join(f"<p>{escape(line)}</p>" for line in part)
+            for part in self.parts
+        )
 
     def __str__(self) -> str:
-        from visualjudge.analysis.decisions.card_page import text
-
-        return text(self)
+        texts = (
+            part.text() if isinstance(part, Table) else "\n".join(map(folded, part))
+            for part in self.parts
+        )
+        return "\n\n".join(texts)
 
 
 @lru_cache(maxsize=1)
@@ -167,45 +248,42 @@ def answer_of(
     the sources; ``qualifiers`` are what else is proven.
     """
     ordered, order_shown = system(study, run), study.runs[run].order_shown
-    constant = None
-    if pairwise.constant is not None:
+    measured = {
+        "macro_accuracy": _measured(pairwise.figures["macro"], pairwise),
+        "right_in_both_orders": _measured(pairwise.swap.right_in_both, pairwise, order_shown),
+        "lean": _measured(place, pairwise, order_shown),
+    }
+    constant = ""
+    if pairwise.constant is not None and measured["macro_accuracy"].value is not None:
         constant = f"a constant answer is right in {percent(pairwise.constant)}"
-    estimates = (
-        ("macro_accuracy", pairwise.figures["macro"]),
-        ("right_in_both_orders", pairwise.swap.right_in_both),
-        ("lean", place),
-    )
-    lines = []
-    for name, found in estimates:
-        measured = _measured(found, pairwise, order_shown or name == "macro_accuracy")
-        note = constant if name == "macro_accuracy" and measured.value is not None else None
-        lines.append(check(name, measured, note or ""))
+    notes = {"macro_accuracy": constant}
+    lines = [check(name, found, notes.get(name, "")) for name, found in measured.items()]
     checks = (*lines, _failed(study, run), _favour(ordered))
     facts = Facts(
         max(lines[0].images, ordered.images),
-        LEAST_IMAGES,
         _accuracy(pairwise),
         ordered.why,
         _unskilled(pairwise),
     )
-    models = model_answer(ordered.models, facts, (*_failing(checks), *qualifiers))
+    failing = [line.failing for line in checks if line.state == "fail"]
+    models = model_answer(ordered.models, facts, (*failing, *qualifiers))
     return Answer(study.runs[run].name, models, checks, ordered)
 
 
-def _measured(found: Estimate, pairwise: Pairwise, order_shown: bool) -> Estimate:
+def _measured(found: Estimate, pairwise: Pairwise, order_shown: bool = True) -> Estimate:
     """Return a figure of pairs, or why it was not measured."""
     if not pairwise.questions:
-        return NOT_ASKED
+        return NOT_MEASURED
     if not order_shown:
-        return replace(NOT_ASKED, why=ORDER_UNKNOWN)
+        return replace(NOT_MEASURED, why=ORDER_UNKNOWN)
     if pairwise.accuracy.none:
         return Estimate(None, None, 0, pairwise.accuracy.share.images, UNANSWERED)
-    if found.value is None or not found.n:
-        return replace(NOT_ASKED, why=NO_TRUTH) if found.why == NO_TRUTH else NOT_ASKED
-    return found
+    if found.value is not None and found.n:
+        return found
+    return replace(NOT_MEASURED, why=NO_TRUTH if found.why == NO_TRUTH else NOT_ASKED)
 
 
-NOT_ASKED = Estimate(None, None, 0, 0, "was not asked")
+NOT_MEASURED = Estimate(None, None, 0, 0, NOT_ASKED)
 
 
 def _accuracy(pairwise: Pairwise) -> str | None:
@@ -216,18 +294,11 @@ def _accuracy(pairwise: Pairwise) -> str | None:
     return f"{percent(share.value)}{interval} of {many(share.n, 'pair')}"
 
 
-def _closed(ends: Ends | None) -> tuple[float, float] | None:
-    """Return an interval that has two ends, or None."""
-    if ends is None or ends[0] is None or ends[1] is None:
-        return None
-    return ends[0], ends[1]
-
-
 def _unskilled(pairwise: Pairwise) -> str | None:
     """Say that the judge is proven to be no better than chance; or than a constant answer, where
     one would pass the check of accuracy. A reply that was not read is no wrong choice.
     """
-    accuracy, ends = _accuracy(pairwise), _closed(pairwise.accuracy.parsed.interval)
+    accuracy, ends = _accuracy(pairwise), closed(pairwise.accuracy.parsed.interval)
     if accuracy is None or ends is None:
         return None
     least, than, constant = pairwise.chance, "chance", pairwise.constant
@@ -239,31 +310,13 @@ def _unskilled(pairwise: Pairwise) -> str | None:
     )
 
 
-FAILING = {
-    "right_in_both_orders": "it is right in both orders in only {}",
-    "lean": "its answers depend on the order of the options ({})",
-    "failed": "{} of its replies cannot be used",
-    "macro_accuracy": "its accuracy over tasks is only {}",
-    "favour": "{why}",
-}
-"""What a check that fails adds to the answer."""
-
-
-def _failing(checks: Sequence[Check]) -> list[str]:
-    return [
-        FAILING[line.name].format(line.shown, why=line.why)
-        for line in checks
-        if line.state == "fail"
-    ]
-
-
 def _failed(study: Study, run: int) -> Check:
     """Check the share of unusable replies, over all kinds of questions. Without failures, a note
     says how many images may fail as a whole.
     """
     table = study.joined[run]
     if table.is_empty():
-        return check("failed", NOT_ASKED)
+        return check("failed", NOT_MEASURED)
     image, failed = clusters_of(table), (~table["usable"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
     found = shares(top, np.bincount(image).astype(float))
@@ -280,7 +333,7 @@ def _favour(ordered: System) -> Check:
     main = ordered.main
     if main is None or all(favour.p is None for favour in main.found.favours):
         unknown = f"each source is on {too_few()}" if main is None else UNTOLD
-        return check("favour", replace(NOT_ASKED, why=ordered.why or unknown))
+        return check("favour", replace(NOT_MEASURED, why=ordered.why or unknown))
     value, ends, told = main.moved()
     ranks = Estimate(value, ends, main.found.pairs, main.found.images)
     note = told.removeprefix("none shown").lstrip("; ")
@@ -335,3 +388,90 @@ def gamed(analysis: Analysis) -> str:
         f"decide, without using the image. A similar accuracy of a judge does not "
         f"show that the judge uses the image."
     )
+
+
+CALIBRATION: table_layout.Table[Calibration] = table_layout.Table(
+    (
+        Column("brier", "brier.value"),
+        Column("brier_ci95", "brier.interval"),
+        Column("ece", "ece.value"),
+        Column("ece_ci95", "ece.interval"),
+        Column("ece_corrected", "ece_corrected.value"),
+        *as_named("n", "images"),
+        Column("bins", lambda found: [asdict(one) for one in found.bins]),
+    )
+)
+AS_BEFORE = (
+    *as_named("state", "verdict"),
+    Column("needs_images", lambda found: (found.models.needs_images or (None, None))[1]),
+    blocks("checks", "checks", CHECK),
+)
+"""The keys of 1.0, filled from the answer."""
+CARD_OF_TASK: table_layout.Table[Answer] = table_layout.Table(
+    (*AS_BEFORE, Column("answer", "verdict"), Column("said", "answer"))
+)
+TASK: table_layout.Table[Answer] = table_layout.Table(
+    (
+        Column(None, "judge", "Judge", text=True),
+        Column("task", "task", "Task", plain_name, text=True),
+        Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
+        of_row("Pairs separated", separated),
+        of_row("Resolution", resolution),
+        of_row("Accuracy", lambda task: task.checks[0].shown),
+        block("answer", "models", ANSWER),
+        Column("card", CARD_OF_TASK.json),
+    )
+)
+
+
+def tasks_table(judges: Sequence[JudgeCard]) -> Table:
+    """Return the answer of each judge for each task; without rows if there is only one task."""
+    several = any(len(judge.tasks) > 1 for judge in judges)
+    rows = [task for judge in judges for task in judge.tasks if several]
+    note = "The answer for a task uses only its own questions, the overall answer all questions."
+    return grid(TASK, rows, title="By task", notes=[note], keys=2)
+
+
+def _system(judge: JudgeCard) -> Json:
+    ordered = judge.system
+    main = KIND.json(ordered.main) if ordered.main else {"kind": None, "sources": []}
+    return {**main, "by_kind": {kind.kind: KIND.json(kind) for kind in ordered.kinds}}
+
+
+def _probable(judge: JudgeCard) -> Json | None:
+    found = judge.probabilities
+    return None if found is None else CALIBRATION.json(found)
+
+
+PROBABILITIES = Column("probabilities", _probable)
+"""How often stated probabilities come true; None without probabilities."""
+IN_METRICS: table_layout.Table[JudgeCard] = table_layout.Table(
+    (block("answer", "models", ANSWER), blocks("tasks", "tasks", TASK), PROBABILITIES)
+)
+JUDGE: table_layout.Table[JudgeCard] = table_layout.Table(
+    (
+        *as_named("judge", "answer"),
+        *(Column(name, f"result.{name}") for name in ("simulated", "expected", "missing")),
+        *(Column(name, f"remarks.{name}") for name in ("warnings", "problems")),
+        *AS_BEFORE,
+        block("models", "models", ANSWER),
+        blocks("tasks", "tasks", TASK),
+        Column("system", _system),
+        Column("as_published", lambda j: {one.name: one.value for one in j.result.own_scores}),
+        Column(
+            "as_published_of",
+            lambda j: {one.name: one.lacking for one in j.result.own_scores if one.lacking},
+        ),
+        PROBABILITIES,
+        Column("photograph", lambda j: columns.photograph(j.result.photograph)),
+        Column("score_radius", lambda j: j.score_radius and asdict(j.score_radius)),
+    )
+)
+CARD: table_layout.Table[Card] = table_layout.Table(
+    (
+        blocks("judges", "judges", JUDGE),
+        Column("least_images", lambda _: LEAST_IMAGES),
+        blocks("benchmarks", "benchmarks", BENCHMARK),
+    )
+)
+"""The card in files."""

@@ -6,23 +6,21 @@ rankings, Spearman's ρ of scores. Rows of different types are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.accuracy_cells import accuracy, guessed
-from visualjudge.analysis.figure_text import number, span
+from visualjudge.analysis.figure_text import number, number3, span3
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
 from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.table_layout import Column, grid
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.text_tables import Table
 
 MEASURES = {"pairwise": "accuracy", "ranking": "mean tau-b", "scoring": "Spearman"}
-COLUMNS = (
-    "Judge", "Benchmark", "Questions", "Measure", "Value", "95 %", "By guessing", "Verdicts",
-    "Not read",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +71,22 @@ def _figure(kind: str, part: pl.DataFrame) -> Estimate:
     return ranking_figures(part).tau if kind == "ranking" else scoring_figures(part).spearman
 
 
-def benchmarks_table(rows: tuple[BenchmarkRow, ...]) -> Table:
-    """Return the rows as a table."""
-    cells = tuple(
-        (
-            row.judge,
-            row.benchmark,
-            row.question_type,
-            row.measure,
-            number(row.value, 3),
-            span(row.ci95, 3) if row.ci95 else "–",
-            number(row.guessing),
-            str(row.verdicts),
-            str(row.failed),
-        )
-        for row in rows
+BENCHMARK: table_layout.Table[BenchmarkRow] = table_layout.Table(
+    (
+        Column("judge", "judge", "Judge", text=True),
+        Column("benchmark", "benchmark", "Benchmark", text=True),
+        Column("question_type", "question_type", "Questions", text=True),
+        Column("measure", "measure", "Measure", text=True),
+        Column("value", "value", "Value", number3),
+        Column("ci95", "ci95", "95 %", span3),
+        Column("guessing", "guessing", "By guessing", number),
+        Column("verdicts", "verdicts", "Verdicts", number),
+        Column("failed", "failed", "Not read", number),
     )
+)
+
+
+def benchmarks_table(rows: Sequence[BenchmarkRow]) -> Table:
+    """Return the rows as a table."""
     note = "Rows of one measure are comparable; compare an accuracy with guessing."
-    return Table(COLUMNS, cells, (note,), "Benchmarks")
+    return grid(BENCHMARK, rows, title="Benchmarks", notes=[note])

@@ -6,12 +6,18 @@ or too few images. ``not_measured``: the run has no figure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from visualjudge.analysis.figure_text import many, number, percent, percents, points, span
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis import table_layout
+from visualjudge.analysis.figure_text import NONE, many, number, percent, percents, points, span
+from visualjudge.analysis.table_layout import Column, as_named, grid, of_row
+from visualjudge.analysis.value_and_interval import Ends, Estimate
+from visualjudge.core.text_tables import Styled, Table
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import JudgeCard
 
 Interval = tuple[float, float]
 State = Literal["pass", "fail", "undecided", "not_measured"]
@@ -24,25 +30,31 @@ STATES: Mapping[State, str] = {
 """Names of the states on pages."""
 ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
 """Symbol of each state, shown beside its name."""
+NOT_ASKED = "was not asked"
 WITHIN = "the threshold lies within the interval"
 Direction = Literal["at_least", "at_most", "within"]
 SIGNS: Mapping[Direction, str] = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
-LABELS = {
-    "macro_accuracy": "Accuracy, mean over tasks",
-    "right_in_both_orders": "Right in both orders",
-    "lean": "Position bias",
-    "failed": "Replies that cannot be used",
-    "favour": "Favouritism, in ranks",
-}
-"""Names of the checks on pages."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """The requirement of a check."""
+    """The requirement of a check; its title and its figures on pages, and what it adds to the
+    answer if it fails.
+    """
 
+    title: str
     direction: Direction
     value: float
+    failing: str
+    show: Callable[[float | None], str] = percent
+    ends: Callable[[Interval | None], str] = percents
+    unit: str = " %"
+
+    @property
+    def required(self) -> str:
+        """The threshold: ≥ 75 %."""
+        value = self.value * (100 if self.unit else 1)
+        return f"{SIGNS[self.direction]} {value:g}{self.unit}"
 
     def state(self, interval: Interval) -> State:
         """Return the state from the whole interval; "undecided" if the threshold lies inside it."""
@@ -58,12 +70,39 @@ class Threshold:
 
 LEAST_IMAGES = 10
 """Nothing passes or fails on fewer images."""
+
+
+def _bias(value: float | None) -> str:
+    return f"{points(value)} points"
+
+
+def _moved(value: float | None) -> str:
+    return "none shown" if value == 0 else number(value, 0)
+
+
+def _may_move(ends: Interval | None) -> str:
+    return span(ends if ends and ends[1] else None, 0)
+
+
 THRESHOLDS: Mapping[str, Threshold] = {
-    "macro_accuracy": Threshold("at_least", 0.75),
-    "right_in_both_orders": Threshold("at_least", 0.65),
-    "lean": Threshold("within", 0.10),
-    "failed": Threshold("at_most", 0.05),
-    "favour": Threshold("at_most", 0),
+    "macro_accuracy": Threshold(
+        "Accuracy, mean over tasks", "at_least", 0.75, "its accuracy over tasks is only {}"
+    ),
+    "right_in_both_orders": Threshold(
+        "Right in both orders", "at_least", 0.65, "it is right in both orders in only {}"
+    ),
+    "lean": Threshold(
+        "Position bias",
+        "within",
+        0.10,
+        "its answers depend on the order of the options ({})",
+        _bias,
+        unit=" points",
+    ),
+    "failed": Threshold(
+        "Replies that cannot be used", "at_most", 0.05, "{} of its replies cannot be used"
+    ),
+    "favour": Threshold("Favouritism, in ranks", "at_most", 0, "{why}", _moved, _may_move, unit=""),
 }
 
 
@@ -74,54 +113,86 @@ class Check:
     name: str
     value: float | None
     interval: Interval | None
-    threshold: Threshold
     state: State
     images: int
     why: str = ""
 
     @property
+    def threshold(self) -> Threshold:
+        """The requirement."""
+        return THRESHOLDS[self.name]
+
+    @property
     def shown(self) -> str:
-        """The value: a share in per cent, a bias in points, favouritism in ranks."""
-        if self.name == "favour":
-            return "none shown" if self.value == 0 else number(self.value, 0)
-        if self.name == "lean" and self.value is not None:
-            return f"{points(self.value)} points"
-        return percent(self.value)
+        """The value in its unit."""
+        return self.threshold.show(self.value) if self.value is not None else NONE
 
     @property
-    def ends(self) -> str:
-        """The interval, in the unit of the value."""
-        if self.interval is None:
-            return "–"
-        if self.name == "favour":
-            return span(self.interval, 0) if self.interval[1] else "–"
-        return percents(self.interval)
+    def failing(self) -> str:
+        """What it adds to the answer if it fails."""
+        return self.threshold.failing.format(self.shown, why=self.why)
 
-    @property
-    def required(self) -> str:
-        """The threshold: ≥ 75 %."""
-        unit = {"favour": "", "lean": " points"}.get(self.name, " %")
-        value = self.threshold.value * (100 if unit else 1)
-        return f"{SIGNS[self.threshold.direction]} {value:g}{unit}"
+
+def closed(ends: Ends | None) -> Interval | None:
+    """Return an interval that has two ends, or None."""
+    low, high = ends or (None, None)
+    return None if low is None or high is None else (low, high)
 
 
 def check(name: str, measured: Estimate, note: str = "", *, tested: bool = False) -> Check:
     """Return the state of one check. ``note`` is shown where no reason is; a figure that is the
     result of tests (``tested``) is compared by its value.
     """
-    threshold, value, images = THRESHOLDS[name], measured.value, measured.images
-    low, high = measured.interval or (None, None)
-    ends = None if low is None or high is None else (low, high)
+    value, ends, images = measured.value, closed(measured.interval), measured.images
     if value is None:
-        why = measured.why or "was not asked"
-        return Check(name, None, None, threshold, "not_measured", images, why)
-    state: State = "undecided"
+        return Check(name, None, None, "not_measured", images, measured.why or NOT_ASKED)
     compared = (value, value) if tested else ends
+    state: State = "undecided"
     if images < LEAST_IMAGES:
         why = f"only {many(images, 'image')} of at least {LEAST_IMAGES}"
     elif compared is None:
         why = measured.why or "has no interval"
     else:
-        state = threshold.state(compared)
+        state = THRESHOLDS[name].state(compared)
         why = note or (WITHIN if state == "undecided" else "")
-    return Check(name, value, ends, threshold, state, images, why)
+    return Check(name, value, ends, state, images, why)
+
+
+def _state(state: State, shown: str = "") -> Styled:
+    measured = f" ({shown})" if shown.strip(NONE) else ""
+    return Styled(STATES[state] + measured, state=state, icon=ICONS[state])
+
+
+CHECK: table_layout.Table[Check] = table_layout.Table(
+    (
+        *as_named("name"),
+        Column(None, "threshold.title", "Check", text=True),
+        Column("state", "state", "State", _state, text=True),
+        Column("value", "value"),
+        of_row("Value", lambda line: line.shown),
+        Column("ci95", "interval"),
+        of_row("95 %", lambda line: line.threshold.ends(line.interval)),
+        Column("threshold", "threshold.value"),
+        Column("direction", "threshold.direction"),
+        Column(None, "threshold.required", "Required"),
+        Column("images", "images", "Images", number),
+        Column("needs_images", lambda _: None),
+        Column("why", "why", "Why", text=True),
+    )
+)
+
+
+def checks_table(judges: Sequence[JudgeCard]) -> Table:
+    """Return the checks: of one judge with all figures, of several side by side."""
+    if len(judges) == 1:
+        return grid(CHECK, judges[0].checks)
+    rows = [
+        (
+            one[0].threshold.title,
+            one[0].threshold.required,
+            *(_state(c.state, c.shown) for c in one),
+        )
+        for one in zip(*(judge.checks for judge in judges), strict=True)
+    ]
+    names = (judge.judge for judge in judges)
+    return Table(("Check", "Required", *names), tuple(rows), keys=2)

@@ -5,21 +5,33 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.decisions.judged_items import (
+    MEASURES,
     NOUNS,
-    RANGES,
     Items,
     items,
     require_sources,
 )
-from visualjudge.analysis.decisions.label_files import Placed, of_kind, place, read_labels
-from visualjudge.analysis.figure_text import many, percent
+from visualjudge.analysis.decisions.label_files import of_kind, place, read_labels
+from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
+from visualjudge.analysis.figure_text import (
+    GROUPS_NOTE,
+    RANKS_NOTE,
+    group_name,
+    many,
+    number,
+    number3,
+    percent,
+    ranks,
+    span3,
+)
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import (
     PooledMeans,
@@ -27,13 +39,15 @@ from visualjudge.analysis.statistics import (
     rank_sets,
 )
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
+from visualjudge.analysis.table_layout import Column, as_named, blocks, grid
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.text_tables import Table
 
 Interval = tuple[float, float]
 METHOD = "prediction-powered (PPI++), clustered by image"
 LEAST_LABELLED_IMAGES = 3
-REACH = 1.96 + 0.84
+REACH = NORMAL + float(norm_isf(1 - POWER))
 """Number of standard errors in a gap that is detected at 95 % in four of five studies."""
 
 
@@ -92,14 +106,73 @@ class Leaderboard:
     remarks: Remarks = NO_REMARKS
 
     def _repr_html_(self) -> str:
-        from visualjudge.analysis.decisions.decision_tables import leaderboard_table
-
-        return leaderboard_table(self).html()
+        return self.table.html()
 
     def __str__(self) -> str:
-        from visualjudge.analysis.decisions.decision_tables import leaderboard_table
+        return self.table.text()
 
-        return leaderboard_table(self).text()
+    @property
+    def table(self) -> Table:
+        """The sources, and notes on their figures, the assumptions, and the labels for a gap."""
+        groups = {row.group for row in self.rows}
+        scope = f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ {self.lam:.2f}"
+        what = f"{self.measure} of {len(self.rows)} sources by {self.judge}"
+        notes = [f"{what}; {scope}", RANKS_NOTE, *([GROUPS_NOTE] if len(groups) > 1 else [])]
+        for why in sorted({row.why for row in self.rows if row.why}):
+            names = ", ".join(row.source for row in self.rows if row.why == why)
+            notes.append(f"No interval and no ranks: {names} ({why}).")
+        for one in self.assumptions:
+            said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[one.holds]
+            p = "" if one.p is None else f", p = {one.p:.2g}"
+            notes.append(f"assumes {one.assumes}; check: {one.check}: {said}{p}")
+        if self.gap is not None:
+            notes.append(f"a difference of {self.gap:g}: {_needed(self)}")
+        hidden = ["group"] if len(groups) == 1 else []
+        return grid(
+            CORRECTED,
+            self.rows,
+            notes=[*notes, *self.remarks.lines],
+            keys=2 - len(hidden),
+            hidden=hidden,
+        )
+
+
+def _needed(board: Leaderboard) -> str:
+    if board.labels_for_gap is not None:
+        return f"{board.labels_for_gap} labels in all"
+    known = [row.group for row in board.rows if row.corrected is not None]
+    if len(set(known)) == len(known):
+        return "not known: no two compared sources have enough labels"
+    return "labels alone do not decide it: more images are needed"
+
+
+CORRECTED: table_layout.Table[CorrectedRow] = table_layout.Table(
+    (
+        Column("group", "group", "Group", group_name, text=True),
+        Column("source", "source", "Source", text=True),
+        Column("naive", "naive", "By the judge", number3),
+        Column("corrected", "corrected", "Corrected", number3),
+        Column("ci95", "interval", "95 %", span3),
+        Column("rank_set", "rank_set", "Ranks", ranks),
+        Column("labels", "labels", "Labels", number),
+        Column("label_images", "images"),
+        *as_named("why"),
+        Column("effective_labels_per_label", "worth"),
+    )
+)
+LEADERBOARD: table_layout.Table[Leaderboard] = table_layout.Table(
+    (
+        blocks("rows", "rows", CORRECTED),
+        Column("method", lambda _: METHOD),
+        Column("lambda", "lam"),
+        *as_named("measure", "images", "labels", "unlabelled", "gap", "labels_for_gap"),
+        Column("judges", lambda board: [board.judge]),
+        Column("assumptions", lambda board: [asdict(one) for one in board.assumptions]),
+        Column("problems", lambda board: [str(problem) for problem in board.problems]),
+        Column("runs", lambda board: asdict(board.remarks)),
+    )
+)
+"""The result in files."""
 
 
 def correct(
@@ -130,47 +203,52 @@ def correct_study(
     """Run :func:`correct` on runs in memory."""
     chosen, read = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen))
-    placed = place(read, found, study, str(labels))
-    problems = (*read.problems, *placed.problems)
+    placed, problems = place(read, found, study)
+    problems = (*read.problems, *problems)
     means = _means(found, placed, labels, problems)
-    reasons = [_why_open(means, s) for s in range(len(found.names))]
-    told = np.array([reason is None for reason in reasons])
+    told = [means.interval(s) is not None for s in range(len(found.names))]
     sets = rank_sets(
         np.where(told, means.values, np.nan), means.covariance, means.freedom, found.group
     )
-    rows = [replace(_row(found, means, sets, s), why=reason) for s, reason in enumerate(reasons)]
+    rows = [_row(found, means, sets[s], s) for s in range(len(found.names))]
     order = sorted(
         rows, key=lambda row: (row.group, row.corrected is None, -(row.corrected or 0), row.source)
     )
-    labelled = found.item.filter(pl.Series(np.isfinite(placed.y))).n_unique()
+    labelled = placed.filter(pl.col("y").is_not_null())["item"].n_unique()
     return Leaderboard(
         tuple(order),
-        found.measure,
+        MEASURES[chosen],
         means.lam,
         study.runs[0].name,
-        found.images,
+        found.rows["image"].n_unique(),
         labelled,
         _assumptions(found, placed, means),
         problems,
         gap,
         None if gap is None else _labels_for(gap, means, found.group, labelled),
-        found.item.n_unique() - labelled,
+        placed["item"].n_unique() - labelled,
         remarks_on(study.runs),
     )
 
 
 def _means(
-    found: Items, placed: Placed, labels: str | Path, problems: Sequence[Problem]
+    found: Items, placed: pl.DataFrame, labels: str | Path, problems: Sequence[Problem]
 ) -> PooledMeans:
     out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
-    if not np.isfinite(placed.y).any():
+    if not placed["y"].count():
         raise DataError(
             f"{labels}: must have labels of {NOUNS[found.kind]}s that the runs judged, got "
             f"none{out}"
         )
-    means = pooled_means(
-        found.filled(), placed.y, found.source, found.image, probability=placed.probability
+    # where there is no usable reply, the source's mean is a prediction like any other
+    said = pl.col("said").fill_nan(None)
+    of_source = said.mean().over("source")
+    filled = found.rows.select(said.fill_null(of_source).fill_null(said.mean()).fill_null(0.0))
+    y, probability = (
+        placed[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("y", "probability")
     )
+    predictions = filled["said"].to_numpy()
+    means = pooled_means(predictions, y, found["source"], found["image"], probability=probability)
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
@@ -180,39 +258,37 @@ def _means(
     return means
 
 
-def _why_open(means: PooledMeans, s: int) -> str | None:
-    """Explain why a source has no interval; None if it has one."""
-    if not np.isfinite(means.values[s]):
-        return f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
-    return "all its labels are equal" if means.interval(s) is None else None
-
-
 def _row(
-    found: Items, means: PooledMeans, sets: Sequence[tuple[int, int] | None], s: int
+    found: Items, means: PooledMeans, rank_set: tuple[int, int] | None, s: int
 ) -> CorrectedRow:
-    low, high = RANGES[found.kind]
-    interval = means.interval(s)
+    most = 10.0 if found.kind == "scoring" else 1.0
+    interval, known, why = means.interval(s), bool(np.isfinite(means.values[s])), None
+    if interval is None:
+        few = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
+        why = "all its labels are equal" if known else few
     effective, images = float(means.effective_labels[s]), int(means.label_images[s])
-    said = found.said[found.source == s]
+    said = found["said"][found["source"] == s]
     return CorrectedRow(
         found.names[s],
         found.groups[s],
         float(np.nanmean(said)) if np.isfinite(said).any() else None,
-        float(np.clip(means.values[s], low, high)) if np.isfinite(means.values[s]) else None,
-        None if interval is None else (max(low, interval[0]), min(high, interval[1])),
-        sets[s],
+        float(np.clip(means.values[s], 0, most)) if known else None,
+        None if interval is None else (max(0.0, interval[0]), min(most, interval[1])),
+        rank_set,
         int(means.labels[s]),
         images,
         effective / images if images and np.isfinite(effective) else None,
+        why,
     )
 
 
 # ------------------------------------------------ assumptions, and the number of labels
 
 
-def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assumption, ...]:
-    labelled, nouns = np.isfinite(placed.y), f"{NOUNS[found.kind]}s"
-    told = bool(np.isfinite(placed.probability[labelled]).all())
+def _assumptions(found: Items, placed: pl.DataFrame, means: PooledMeans) -> tuple[Assumption, ...]:
+    nouns = f"{NOUNS[found.kind]}s"
+    labelled = placed.filter(pl.col("y").is_not_null())
+    told = not labelled["probability"].null_count()
     how = (
         "with the probabilities of the labels file"
         if told
@@ -230,7 +306,7 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
         "each source has labels on at least 10 images",
         few >= 10,
     )
-    absent = float((~np.isfinite(found.said)).mean())
+    absent = float(np.isnan(found["said"]).mean())
     replies = Assumption(
         f"nothing about missing replies: {nouns} without a usable reply count as the mean of their "
         "source",

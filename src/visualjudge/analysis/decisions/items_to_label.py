@@ -6,14 +6,12 @@ Drawing by the judge's doubt instead would save 10 to 17 % of the variance at be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import NOUNS, Items, items, kinds, require_sources
+from visualjudge.analysis.decisions.judged_items import NOUNS, item_of, items, require_sources
 from visualjudge.analysis.decisions.label_files import FORMS, of_kind, place, read_labels
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import draw
@@ -23,34 +21,17 @@ from visualjudge.core.seeding import rng_for
 
 USUAL = 50
 """Default number of items to draw, or all that remain."""
-About = tuple[str, str, tuple[str, ...]]
-"""Task, image and sources of an item."""
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """An item to label: its ``name`` (annotation or question), and the probability with which it
-    was drawn.
-
-    ``said`` is an existing label.
-    """
-
-    name: str
-    task: str
-    image: str
-    sources: tuple[str, ...]
-    probability: float
-    said: str | None = None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelQueue:
     """The queue of items to label; ``by`` is ``annotation_id`` or ``question_id``. Existing labels
-    come first; ``pool`` counts the items without one.
+    come first in ``rows``; ``drawn`` counts the others, ``pool`` the items without a label.
     """
 
     by: str
-    items: tuple[Drawn, ...]
+    rows: pl.DataFrame
+    drawn: int
     pool: int
     remarks: Remarks = NO_REMARKS
 
@@ -58,15 +39,7 @@ class LabelQueue:
         """Return the queue as ``visualjudge correct --labels`` reads it, once the empty column is
         filled in.
         """
-        columns = {
-            self.by: [item.name for item in self.items],
-            FORMS[self.by]: [item.said for item in self.items],
-            "probability": [repr(item.probability) for item in self.items],
-            "task": [item.task for item in self.items],
-            "image_id": [item.image for item in self.items],
-            "sources": ["|".join(item.sources) for item in self.items],
-        }
-        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+        return self.rows
 
 
 def label(
@@ -107,31 +80,46 @@ def label_study(
     seed: int = 0,
 ) -> LabelQueue:
     """Run :func:`label` on runs in memory."""
-    placed, chosen = None, kind or _first_kind(study)
+    judged = (one for one in ("scoring", "pairwise", "ranking") if items(study, one).comparable)
+    chosen, known = kind or next(judged, "scoring"), None
     if labels is not None:
         chosen, known = of_kind(read_labels(labels), study, kind)
-        found = require_sources(items(study, chosen))
-        placed = place(known, found, study, "labels")
-        if np.unique(placed.probability[np.isfinite(placed.probability)]).size > 1:
+    found = require_sources(items(study, chosen))
+    rows = found.rows.with_columns(y=pl.lit(None), label=pl.lit(None, pl.String))
+    if known is not None:
+        placed = place(known, found, study)[0]
+        if placed["probability"].drop_nulls().n_unique() > 1:
             raise DataError(
                 f"{labels}: probability must be equal for all labels, to draw more; got several"
             )
-    else:
-        found = require_sources(items(study, chosen))
-    heads = np.sort(np.unique(found.item.to_numpy(), return_index=True)[1])
-    done = np.zeros(heads.size, dtype=bool) if placed is None else np.isfinite(placed.y)[heads]
-    left = heads[~done]
-    many = _number(n, left.size, NOUNS[chosen])
-    picked = draw(left.size, many, rng_for(seed, "label", chosen, many), found.source[left])
-    rows = np.concatenate([heads[done], left[picked]])
-    chance = rows.size / heads.size
-    meta, told = _meta(study, chosen), {} if placed is None else placed.said
-    drawn = tuple(
-        Drawn(_name(found, row), *meta[found.item[row]], chance, told.get(row))
-        for row in rows.tolist()
+        rows = found.rows.hstack(placed.select("y", "label"))
+    once = rows.unique("item", keep="first", maintain_order=True)
+    done, left = once.filter(pl.col("y").is_not_null()), once.filter(pl.col("y").is_null())
+    many = _number(n, left.height, NOUNS[chosen])
+    rng = rng_for(seed, "label", chosen, many)
+    picked = draw(left.height, many, rng, left["source"].to_numpy())
+    by, name = "question_id", pl.col("item")
+    if chosen == "scoring":  # with its task, if several tasks have the annotation
+        shared = once.filter(pl.col("annotation").is_duplicated())["annotation"].implode()
+        name = pl.when(pl.col("annotation").is_in(shared)).then("item").otherwise("annotation")
+        by = "annotation_id"
+    meta = study.questions.filter(pl.col("kind") == chosen).select(
+        "task",
+        "image",
+        item=item_of(chosen),
+        sources=pl.col("sources").cast(pl.List(pl.String)).list.join("|"),
     )
-    by = "annotation_id" if chosen == "scoring" else "question_id"
-    return LabelQueue(by, drawn, int(left.size), remarks_on(study.runs))
+    drawn = pl.concat([done, left[picked]]).select(
+        "item",
+        name.alias(by),
+        pl.col("label").alias(FORMS[by]),
+        probability=pl.lit(repr((done.height + many) / once.height)),
+    )
+    table = drawn.join(meta.unique("item", keep="first"), on="item", maintain_order="left")
+    queue = table.select(
+        pl.exclude("item", "image", "sources"), image_id="image", sources="sources"
+    )
+    return LabelQueue(by, queue.cast(pl.String), many, left.height, remarks_on(study.runs))
 
 
 def _number(wanted: int | None, left: int, noun: str) -> int:
@@ -141,33 +129,3 @@ def _number(wanted: int | None, left: int, noun: str) -> int:
     if wanted is not None and wanted > left:
         raise DataError(f"--n must be at most the {left} {noun}s without a label, got {wanted}")
     return min(USUAL, left) if wanted is None else wanted
-
-
-def _first_kind(study: Study) -> str:
-    found = kinds(study)
-    if not found:
-        raise DataError(
-            "the run must compare at least 2 named sources; import predictions with --source "
-            "NAME and build again"
-        )
-    return "scoring" if "scoring" in found else found[0]
-
-
-def _meta(study: Study, kind: str) -> Mapping[str, About]:
-    """Return the task, image and sources of every item."""
-    rows = study.questions.filter(pl.col("kind") == kind)
-    item = pl.col("id")
-    if kind == "scoring":
-        item = pl.col("task") + "/" + pl.col("annotations").list.first()
-    table = rows.select(item=item, task="task", image="image", sources="sources")
-    return {
-        name: (task, image, tuple(source or "" for source in sources))
-        for name, task, image, sources in table.unique("item", keep="first").iter_rows()
-    }
-
-
-def _name(found: Items, row: int) -> str:
-    """Return what the queue calls an item; with its task, if several tasks have the annotation."""
-    name = str(found.annotation[row])
-    alone = found.kind == "scoring" and (found.annotation == name).sum() == 1
-    return name if alone else str(found.item[row])

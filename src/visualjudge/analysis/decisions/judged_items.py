@@ -10,6 +10,7 @@ an item of one source (its score); a pairwise or ranking question is an item of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,42 +21,32 @@ from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.leaderboard import placed, places_of
 from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import LETTERS, FloatArray, IntArray
+from visualjudge.core.records import LETTERS, IntArray
 
 MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
 NOUNS = {"scoring": "annotation", "pairwise": "question", "ranking": "question"}
 """What people label, by kind of question."""
-RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items of one kind of question: ``said`` and ``truth`` (R,), with the option, source, image
-    and item of every row.
+    """Items of one kind of question. ``rows`` has one row per item and source: ``item`` and
+    ``annotation``, the numbers of its ``task``, ``option``, ``source`` and ``image``, ``said`` and
+    ``truth`` (NaN without a usable reply or a known truth), and ``level``, the true quality of the
+    option: its score, or its score less the others' mean.
 
     ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group
-    are comparable. ``said`` is NaN without a usable reply.
+    are comparable.
     """
 
     kind: str
     names: tuple[str, ...]
     groups: tuple[str, ...]
-    item: pl.Series
-    annotation: pl.Series
-    task: IntArray
-    """Number of each row's task."""
-    option: IntArray
-    source: IntArray
-    image: IntArray
-    said: FloatArray
-    truth: FloatArray
-    level: FloatArray
-    """True quality of the option: its score, or its score less the others' mean."""
+    rows: pl.DataFrame
 
-    @property
-    def images(self) -> int:
-        """Number of distinct images."""
-        return int(np.unique(self.image).size)
+    def __getitem__(self, column: str) -> Any:
+        """Return a column of ``rows`` as an array."""
+        return self.rows[column].to_numpy()
 
     @property
     def group(self) -> IntArray:
@@ -67,86 +58,39 @@ class Items:
         """Whether any two sources are in the same group."""
         return len(set(self.groups)) < len(self.names)
 
-    @property
-    def measure(self) -> str:
-        """Name of the mean of ``said``."""
-        return MEASURES[self.kind]
-
     def answered(self) -> tuple[Items, tuple[str, ...]]:
         """Return the items without the sources that have no usable reply or are then alone in their
         group, and these sources.
 
         A source is named with its group.
         """
-        kept = (
-            np.bincount(
-                self.source[np.isfinite(self.said) & np.isfinite(self.truth)],
-                minlength=len(self.names),
-            )
-            > 0
-        )
-        beside = np.bincount(self.group, kept) > 1
-        kept &= beside[self.group]
-        if kept.all():
-            return self, ()
-        place, rows = np.cumsum(kept) - 1, kept[self.source]
-        left = tuple(
-            f"{g}: {n}" for g, n, k in zip(self.groups, self.names, kept, strict=True) if not k
-        )
-        columns = ("task", "option", "image", "said", "truth", "level")
-        return replace(
-            self,
-            names=tuple(n for n, k in zip(self.names, kept, strict=True) if k),
-            groups=tuple(g for g, k in zip(self.groups, kept, strict=True) if k),
-            item=self.item.filter(pl.Series(rows)),
-            annotation=self.annotation.filter(pl.Series(rows)),
-            source=place[self.source[rows]],
-            **{name: getattr(self, name)[rows] for name in columns},
-        ), left
-
-    def filled(self) -> FloatArray:
-        """Return ``said`` with the source's mean where there is no usable reply: a prediction like
-        any other.
-        """
-        known = np.isfinite(self.said)
-        sums = np.bincount(self.source, np.where(known, self.said, 0.0), len(self.names))
-        counts = np.bincount(self.source, known, len(self.names))
-        overall = float(sums.sum() / max(counts.sum(), 1))
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
-        return np.asarray(np.where(known, self.said, means[self.source]))
-
-
-def kinds(study: Study) -> list[str]:
-    """Return the kinds of questions that the run answered and that compare named sources, most
-    trusted first.
-    """
-    return [kind for kind in ("pairwise", "ranking", "scoring") if items(study, kind).comparable]
+        known = np.isfinite(self["said"]) & np.isfinite(self["truth"])
+        kept = np.bincount(self["source"][known], minlength=len(self.names)) > 0
+        kept &= (np.bincount(self.group, kept) > 1)[self.group]
+        sources = list(zip(self.groups, self.names, kept, strict=True))
+        place = pl.Series("source", (np.cumsum(kept) - 1)[self["source"]])
+        rows = self.rows.with_columns(place).filter(pl.Series(kept[self["source"]]))
+        names = tuple(name for _, name, heard in sources if heard)
+        groups = tuple(group for group, _, heard in sources if heard)
+        left = tuple(f"{group}: {name}" for group, name, heard in sources if not heard)
+        return replace(self, names=names, groups=groups, rows=rows), left
 
 
 def items(study: Study, kind: str, run: int = 0) -> Items:
     """Return the items of one kind of question in one run."""
-    merged = _long(study.kind(run, kind, _NEEDED), kind).sort("key", "option")
+    merged = options_of(study.kind(run, kind, _NEEDED), kind)
     met = "task" if kind == "scoring" else "key"
     known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
-
-    numbers = merged.select(
-        pl.col(name).cast(pl.Float64).fill_null(float("nan")) for name in ("said", "truth", "level")
+    rows = merged.select(
+        "item",
+        "annotation",
+        "option",
+        pl.col("said", "truth", "level").cast(pl.Float64).fill_null(float("nan")),
+        task=pl.Series(ordered(merged["task"])[1]),
+        source=places_of(merged, places),
+        image=pl.Series(renumbered(merged["cluster"].to_numpy())[1]),
     )
-    said, truth, level = (np.asarray(column.to_numpy()) for column in numbers)
-    return Items(
-        kind,
-        tuple(name for _, name in known),
-        tuple(group for group, _ in known),
-        merged["item"],
-        merged["annotation"],
-        ordered(merged["task"])[1],
-        merged["option"].to_numpy(),
-        places_of(merged, places).to_numpy(),
-        renumbered(merged["cluster"].to_numpy())[1],
-        said,
-        truth,
-        level,
-    )
+    return Items(kind, tuple(name for _, name in known), tuple(group for group, _ in known), rows)
 
 
 _NEEDED = (
@@ -166,25 +110,29 @@ _NEEDED = (
 )
 
 
-def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Return one row per item and source of one run; ``key`` sorts as the item does."""
+def options_of(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return one row per item and source of one run, sorted; ``key`` sorts as the item does."""
     rows = (_scoring if kind == "scoring" else _compared)(verdicts).drop_nulls("source")
-    return rows.group_by("key", "option").agg(
+    found = rows.group_by("key", "option").agg(
         pl.col("item", "annotation", "source", "task", "cluster").first(),
-        said=pl.col("said").mean(),
-        truth=pl.col("truth").mean(),
-        level=pl.col("level").mean(),
+        pl.col("said", "truth", "level").mean(),
     )
+    return found.sort("key", "option")
+
+
+def item_of(kind: str) -> pl.Expr:
+    """Return the item of a question: the question, or TASK/annotation of a scoring question."""
+    annotation = pl.col("annotations").list.first()
+    return pl.col("task") + "/" + annotation if kind == "scoring" else pl.col("id")
 
 
 def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
-    annotation = pl.col("annotations").list.first()
     return verdicts.select(
         "cluster",
         "task",
-        key=pl.col("task") + "/" + annotation,
-        item=pl.col("task") + "/" + annotation,
-        annotation=annotation,
+        key=item_of("scoring"),
+        item=item_of("scoring"),
+        annotation=pl.col("annotations").list.first(),
         option=pl.lit(0, dtype=pl.Int64),
         source=pl.col("sources").list.first(),
         said=pl.when(pl.col("usable")).then(pl.col("number")),
@@ -235,53 +183,30 @@ def comparisons(found: Items) -> Comparisons:
     """Return each comparison of two comparable sources: by one question, or for scores on one image
     of a task.
     """
-    table = pl.DataFrame(
-        {
-            "source": found.source,
-            "image": found.image,
-            "task": found.task,
-            "said": found.said,
-            "truth": found.truth,
-            "level": found.level,
-        }
-    ).with_columns(item=found.item, group=pl.Series(found.group[found.source]))
-    keys = ["item"]
+    table = found.rows.with_columns(group=pl.Series(found.group[found["source"]]))
+    keys = ["item", "image"]
     if found.kind == "scoring":
         keys = ["image", "task"]
         table = table.group_by("group", "source", *keys).agg(
             pl.col("said").drop_nans().mean(), pl.col("truth", "level").mean()
         )
-    table = table.filter(pl.col("said").is_not_nan()).with_columns(
-        pl.len().over(*keys, "group").alias("options")
-    )
+    table = table.filter(pl.col("said").is_not_nan())
+    others = pl.lit(1.0)
     if found.kind != "scoring":
-        keys = ["item", "image"]
+        options = pl.len().over("item", "group")
+        table, others = table.with_columns(part=(options - 1) / options), pl.col("part")
     both = table.join(table, on=[*keys, "group"], suffix="_b").filter(
         pl.col("source") < pl.col("source_b")
     )
-    others = (pl.col("options") - 1) / pl.col("options") if found.kind != "scoring" else 1.0
-    preferred = [_preferred(name) for name in ("said", "truth")]
     rows = both.select(
         "source",
         "source_b",
         "image",
-        *preferred,
+        *(_preferred(name) for name in ("said", "truth")),
         difference=(pl.col("level") - pl.col("level_b")) * others,
     ).sort("source", "source_b", "image")
-    judge, truth, difference = (
-        np.asarray(rows[name].cast(pl.Float64).to_numpy())
-        for name in ("said", "truth", "difference")
-    )
-    return Comparisons(
-        found.names,
-        found.groups,
-        rows["source"].to_numpy(),
-        rows["source_b"].to_numpy(),
-        rows["image"].to_numpy(),
-        judge,
-        truth,
-        difference,
-    )
+    columns = (rows[name].to_numpy() for name in rows.columns)
+    return Comparisons(found.names, found.groups, *columns)
 
 
 def _preferred(name: str) -> pl.Expr:
@@ -302,13 +227,6 @@ def require_sources(found: Items) -> Items:
     if not found.comparable:
         raise DataError(
             f"the {found.kind} questions must compare at least 2 named sources of one task, got "
-            f"{_named(found)}; "
-            "import predictions with --source NAME and build again"
+            f"{len(found.names)}; import predictions with --source NAME and build again"
         )
     return found
-
-
-def _named(found: Items) -> str:
-    """Describe how many sources and groups there are."""
-    groups = len(set(found.groups))
-    return f"{len(found.names)}, none of them with another" if groups > 1 else str(len(found.names))

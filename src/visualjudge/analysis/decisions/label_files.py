@@ -1,53 +1,45 @@
 """Labels from people: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``, or a
 run answered by people.
 
-A ``probability`` column (as ``visualjudge label`` writes it) holds the probability with which each
-item was chosen; the answers of a people's run (``visualjudge studio --items``) have it too.
+A label is read as an answer of a judge is (:mod:`visualjudge.analysis.answers`). A ``probability``
+column (as ``visualjudge label`` writes it) holds the probability with which each item was chosen;
+the answers of a people's run (``visualjudge studio --items``) have it too.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import Items
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.answers import join
+from visualjudge.analysis.decisions.judged_items import Items, item_of, options_of
+from visualjudge.analysis.study_table import WORD, Study
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.records import LETTERS, FloatArray
+from visualjudge.core.records import TIES
 from visualjudge.core.tables import csv_table
-from visualjudge.runs.folder import RunFolder, excluded_raters
+from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
-PEOPLE = "people"
-"""The backend of a people's run."""
+WANTED = {
+    "scoring": "a number from 0 to 10",
+    "pairwise": "A, B or tie",
+    "ranking": "a ranking such as BCA",
+}
 
 
-@dataclass(frozen=True)
-class Label:
-    """A person's label of one annotation (a score) or question (an answer), and the probability
-    with which it was drawn; None: equal for all.
-    """
-
-    name: str
-    said: str
-    probability: float | None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
-    """``by`` is ``annotation_id`` or ``question_id``; there is one label per name, and unreadable
-    ones are in ``problems``.
+    """People's labels: ``table`` has the ``name`` of each annotation or question (``by``), what was
+    ``said`` of it, and the ``probability`` with which it was drawn (null: equal for all).
+    Unreadable labels are in ``problems``.
     """
 
+    file: str
     by: str
-    labels: Mapping[str, Label]
-    problems: tuple[Problem, ...]
+    table: pl.DataFrame
+    problems: tuple[Problem, ...] = ()
 
 
 def read_labels(path: str | Path) -> Labels:
@@ -61,53 +53,46 @@ def read_labels(path: str | Path) -> Labels:
     home = Path(path)
     if home.is_dir():
         return _answers(RunFolder(home))
-    table = csv_table(home)
-    by = next((name for name, column in FORMS.items() if {name, column} <= set(table.columns)), "")
-    if not by:
+    by, rows = _rows(home)
+    chance = pl.format("probability must be above 0 and at most 1, got {}", "stated")
+    wrong = (
+        pl.when(pl.col("name") == "")
+        .then(pl.lit("is empty"))
+        .when((pl.col("stated") != "") & pl.col("probability").is_null())
+        .then(chance)
+        .when(~pl.col("name").is_first_distinct())
+        .then(pl.format("{} is labelled twice", "name"))
+    )
+    said = rows.filter(pl.col("said") != "").with_columns(wrong=wrong)
+    problems = [
+        Problem(str(home), f"row {row}", by, why)
+        for row, why in said.drop_nulls("wrong").select("row", "wrong").iter_rows()
+    ]
+    table = said.filter(pl.col("wrong").is_null()).select("name", "said", "probability")
+    if table.is_empty():
+        raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
+    return Labels(str(home), by, table, tuple(problems))
+
+
+def _rows(path: Path) -> tuple[str, pl.DataFrame]:
+    """Return what a table names, and its rows: the ``name``, what is ``said`` ("" without a label),
+    and the ``probability`` as ``stated`` and as a number; null if it is none.
+    """
+    table = csv_table(path)
+    by = next((by for by, said in FORMS.items() if {by, said} <= set(table.columns)), None)
+    if by is None:
         raise DataError(
-            f"{home}: columns must be annotation_id,score or question_id,answer, got "
+            f"{path}: columns must be annotation_id,score or question_id,answer, got "
             f"{','.join(table.columns)}"
         )
-    labels: dict[str, Label] = {}
-    problems: list[Problem] = []
-    for number, row in enumerate(table.iter_rows(named=True), 2):
-        if not (row[FORMS[by]] or "").strip():
-            continue
-        try:
-            label = _label(row, by)
-            if label.name in labels:
-                raise ValueError(f"{label.name} is labelled twice")
-        except ValueError as error:
-            problems.append(Problem(str(home), f"row {number}", by, str(error)))
-        else:
-            labels[label.name] = label
-    if not labels:
-        raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
-    return Labels(by, labels, tuple(problems))
-
-
-Cells = Mapping[str, str | None]
-
-
-def _label(row: Cells, by: str) -> Label:
-    """Return the label of a row, or raise ValueError with what is wrong with it."""
-    name, answer = ((row.get(key) or "").strip() for key in (by, FORMS[by]))
-    if not name:
-        raise ValueError("is empty")
-    return Label(name, answer, _probability(row))
-
-
-def _probability(row: Cells) -> float | None:
-    text = (row.get("probability") or "").strip()
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 1:
-        raise ValueError(f"probability must be above 0 and at most 1, got {text}")
-    return value
+    names = {"name": by, "said": FORMS[by], "stated": "probability"}
+    cells = {
+        name: pl.col(column).str.strip_chars().fill_null("") if column in table else pl.lit("")
+        for name, column in names.items()
+    }
+    number = pl.col("stated").cast(pl.Float64, strict=False)
+    chance = pl.when((number > 0) & (number <= 1)).then(number)
+    return by, table.select(**cells).with_row_index("row", 2).with_columns(probability=chance)
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
@@ -119,23 +104,12 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     DataError
         If the file is missing or is not such a queue.
     """
-    table = csv_table(Path(path))
-    by = next((name for name in FORMS if {name, "probability"} <= set(table.columns)), None)
-    if by is None:
-        raise DataError(
-            f"{path}: columns must be those of visualjudge label --out, got "
-            f"{','.join(table.columns)}"
-        )
-    drawn: dict[str, float] = {}
-    for row in table.iter_rows(named=True):
-        try:
-            chance = _probability(row)
-        except ValueError as error:
-            raise DataError(f"{path}: {row[by]}: {error}") from None
-        if chance is None:
-            raise DataError(f"{path}: {row[by]}: probability must be above 0 and at most 1")
-        drawn[str(row[by])] = chance
-    return by, drawn
+    by, rows = _rows(Path(path))
+    wrong = rows.filter(pl.col("probability").is_null())
+    for name, stated in wrong.select("name", "stated").iter_rows():
+        got = f"{stated or 'none'}; `visualjudge label --out` writes it"
+        raise DataError(f"{path}: {name}: probability must be above 0 and at most 1, got {got}")
+    return by, dict(rows.select("name", "probability").iter_rows())
 
 
 def is_unlabelled(path: str | Path) -> bool:
@@ -143,10 +117,10 @@ def is_unlabelled(path: str | Path) -> bool:
     overwritten.
     """
     try:
-        by, _ = read_queue(path)
-        return all(not (said or "").strip() for said in csv_table(Path(path))[FORMS[by]])
-    except (DataError, pl.exceptions.ColumnNotFoundError):
+        rows = _rows(Path(path))[1]
+    except DataError:
         return False
+    return not rows["probability"].null_count() and bool((rows["said"] == "").all())
 
 
 def _answers(run: RunFolder) -> Labels:
@@ -156,45 +130,33 @@ def _answers(run: RunFolder) -> Labels:
     Repeats and known questions were drawn differently, and are ignored. A question without a
     majority is ignored too, unless it is a pair: then it is a tie.
     """
-    if run.manifest().get("backend") != PEOPLE:
+    if run.manifest().get("backend") != PEOPLE["backend"]:
         raise DataError(f"{run.path}: must be a table of labels or a run of people")
-    said: dict[str, list[Any]] = {}
-    chances: dict[str, float | None] = {}
     left_out = excluded_raters(run.manifest())
-    for verdict in run.verdicts().values():
-        if verdict.extra.get("rater") in left_out:
-            continue
-        if verdict.extra.get("purpose") == "question" and verdict.status == "ok":
-            said.setdefault(verdict.id, []).append(verdict.value)
-            chances[verdict.id] = verdict.extra.get("probability")
-    found = {name: _agreed(values) for name, values in said.items()}
-    labels = {name: Label(name, answer, chances[name]) for name, answer in found.items() if answer}
-    if not labels:
+    rows = [
+        (verdict.id, str(verdict.value), verdict.extra.get("probability"))
+        for verdict in run.verdicts().values()
+        if verdict.extra.get("rater") not in left_out
+        and verdict.extra.get("purpose") == "question"
+        and verdict.status == "ok"
+    ]
+    schema = {"name": pl.String, "said": pl.String, "probability": pl.Float64}
+    most, number = pl.col("said").mode(), pl.col("said").cast(pl.Float64, strict=False)
+    split = most.len() > 1
+    pair = most.str.len_chars().min() == 1
+    agreed = (
+        pl.when(number.is_not_null().all())
+        .then(number.mean().cast(pl.String))
+        .when(split & pair)
+        .then(pl.lit("tie"))
+        .when(~split)
+        .then(most.first())
+    )
+    asked = pl.DataFrame(rows, schema, orient="row").group_by("name", maintain_order=True)
+    table = asked.agg(said=agreed, probability=pl.col("probability").last()).drop_nulls("said")
+    if table.is_empty():
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
-    return Labels("question_id", labels, ())
-
-
-def _agreed(values: list[Any]) -> str | None:
-    """Return the joint answer of several raters to one question."""
-    if isinstance(values[0], int | float):
-        return repr(sum(values) / len(values))
-    (first, most), *others = Counter(values).most_common(2)
-    if others and others[0][1] == most:
-        return "tie" if len(str(first)) == 1 else None
-    return str(first)
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
-
-    ``said`` is the label of a row.
-    """
-
-    y: FloatArray
-    probability: FloatArray
-    problems: tuple[Problem, ...]
-    said: Mapping[int, str]
+    return Labels(str(run.path), "question_id", table)
 
 
 def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str, Labels]:
@@ -206,11 +168,11 @@ def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str,
     DataError
         If no label is on a question of this kind, or ``kind`` is None and there are several.
     """
-    known = study.questions.filter(pl.col("id").is_in(list(labels.labels)))
-    kinds = dict(known.select("id", pl.col("kind").cast(pl.String)).iter_rows())
+    asked = study.questions.select(pl.col("kind").cast(pl.String), name="id")
+    table = labels.table.join(asked, on="name", how="left", maintain_order="left")
     if labels.by == "annotation_id":
-        kinds = dict.fromkeys(labels.labels, "scoring")
-    held = sorted(set(kinds.values()))
+        table = table.with_columns(kind=pl.lit("scoring"))
+    held = table["kind"].drop_nulls().unique().sort().to_list()
     if kind is None and not held:
         raise DataError("labels: must name questions of the dataset, got none of them")
     if kind is None and len(held) > 1:
@@ -222,64 +184,61 @@ def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str,
     if chosen not in held:
         names = ", ".join(held) or "none of the dataset's questions"
         raise DataError(f"--kind must be the kind of a labelled question ({names}), got {chosen}")
-    own = {name: one for name, one in labels.labels.items() if kinds.get(name, chosen) == chosen}
-    return chosen, replace(labels, labels=own)
+    own = table.filter(pl.col("kind").fill_null(chosen) == chosen).drop("kind")
+    return chosen, replace(labels, table=own)
 
 
-def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
-    """Assign each label to its rows; unmatched or unreadable labels become problems."""
-    rows: dict[str, list[int]] = {}
-    annotations = items.annotation.to_list()
-    for row, name in enumerate(items.item):
-        rows.setdefault(name, []).append(row)
-        if items.kind == "scoring":
-            rows.setdefault(annotations[row], []).append(row)
-    if labels.by == "question_id" and items.kind == "scoring":
-        rows = _by_question(rows, study)
-    y, chances = (np.full(len(items.item), np.nan) for _ in range(2))
-    told: dict[int, str] = {}
-    problems = []
-    for label in labels.labels.values():
-        where = rows.get(label.name, [])
-        try:
-            values = _values(label.said, labels.by, items, where)
-        except ValueError as error:
-            problems.append(Problem(file, label.name, *error.args))
-            continue
-        y[where] = values
-        chances[where] = np.nan if label.probability is None else label.probability
-        told |= dict.fromkeys(where, label.said)
-    return Placed(y, chances, tuple(problems), told)
-
-
-def _by_question(rows: Mapping[str, list[int]], study: Study) -> dict[str, list[int]]:
-    scoring = study.questions.filter(pl.col("kind") == "scoring")
-    pairs = scoring.select("id", item=pl.col("task") + "/" + pl.col("annotations").list.first())
-    return {name: rows[item] for name, item in pairs.iter_rows() if item in rows}
-
-
-def _values(said: str, by: str, items: Items, where: list[int]) -> list[float]:
-    """Return the value of a label for each row: a score 0..10, or each source's share of the others
-    beaten. Raise ValueError with the field and what is wrong with it.
+def place(labels: Labels, items: Items, study: Study) -> tuple[pl.DataFrame, tuple[Problem, ...]]:
+    """Return the label of each row of the items (``y`` as the items' ``said``, ``probability``, and
+    the ``label`` as written; null without one), and unmatched or unreadable labels as problems.
     """
-    if not where:
-        raise ValueError(by, "no run judged it")
-    if items.kind == "scoring":
-        if len(where) > 1:
-            raise ValueError(by, "several tasks have it; write TASK/annotation_id")
-        try:
-            score = float(said)
-        except ValueError:
-            score = np.nan
-        if not 0 <= score <= 10:
-            raise ValueError(FORMS[by], f"must be a number from 0 to 10, got {said!r}")
-        return [score]
-    answer, letters = said.upper(), [LETTERS[items.option[row]] for row in where]
-    if items.kind == "pairwise" and answer == "TIE":
-        return [0.5] * len(where)
-    if items.kind == "pairwise" and answer in ("A", "B"):
-        return [float(letter == answer) for letter in letters]
-    if items.kind == "ranking" and sorted(answer) == sorted(letters):
-        return [(len(answer) - 1 - answer.index(letter)) / (len(answer) - 1) for letter in letters]
-    wanted = "A, B or tie" if items.kind == "pairwise" else "a ranking such as BCA"
-    raise ValueError(FORMS[by], f"must be {wanted}, got {said!r}")
+    asked = study.questions.filter(pl.col("kind") == items.kind)
+    item, annotation = item_of(items.kind), pl.col("annotations").list.first().cast(pl.String)
+    names = [pl.col("id")] if labels.by == "question_id" else [annotation, item]
+    judged = pl.concat(asked.select("id", item=item, name=name) for name in names).filter(
+        pl.col("item").is_in(items.rows["item"].implode())
+    )
+    known = judged.unique(["name", "item"], keep="first", maintain_order=True)
+    known = known.group_by("name").agg(pl.col("id", "item").first(), count=pl.len())
+    found = labels.table.join(known, on="name", how="left", maintain_order="left")
+    one = found.filter(pl.col("count") == 1)
+    answered = _answered(one, study)
+    usable = answered["usable"]
+    reasons = [
+        *(
+            (name, labels.by, "no run judged it")
+            for name in found.filter(pl.col("count").is_null())["name"]
+        ),
+        *(
+            (name, labels.by, "several tasks have it; write TASK/annotation_id")
+            for name in found.filter(pl.col("count") > 1)["name"]
+        ),
+        *(
+            (name, FORMS[labels.by], f"must be {WANTED[items.kind]}, got {said!r}")
+            for name, said in one.filter(~usable).select("name", "said").iter_rows()
+        ),
+    ]
+    y = options_of(answered.filter("usable"), items.kind).select("item", "option", y="said")
+    said = one.filter(usable).select("item", "probability", label="said")
+    said = said.unique("item", keep="last")
+    rows = items.rows.select("item", "option").join(
+        y, on=["item", "option"], how="left", maintain_order="left"
+    )
+    rows = rows.join(said, on="item", how="left", maintain_order="left")
+    return rows, tuple(Problem(labels.file, *reason) for reason in reasons)
+
+
+def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """Return labels as the answers of a judge to the questions ``id``."""
+    said, ties = pl.col("said"), pl.col("said").str.to_lowercase()
+    verdicts = labels.select(
+        "id",
+        text=pl.when(ties.is_in(list(TIES))).then(ties).otherwise(said.str.to_uppercase()),
+        number=said.cast(pl.Float64, strict=False),
+        status=pl.lit("ok"),
+        order=pl.lit("AB"),
+        said_cause=pl.lit(None, pl.String),
+    )
+    return join(
+        study.questions, verdicts.with_columns(pl.col("text", "status", "order").cast(WORD))
+    )

@@ -7,22 +7,45 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import PairsOfModels, compare_models
 from visualjudge.analysis.decisions.judged_items import MEASURES, Items, comparisons, items
 from visualjudge.analysis.decisions.model_answer import NO_ANSWER
-from visualjudge.analysis.figure_text import listed, many, plain_name
+from visualjudge.analysis.figure_text import (
+    GROUPS_NOTE,
+    RANKS_NOTE,
+    group_name,
+    many,
+    number3,
+    ranks,
+    span3,
+)
 from visualjudge.analysis.statistics.systems import (
     Favour,
     SystemAgreement,
     fair_fit,
-    image_sums,
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.table_layout import Column, as_named, block, blocks, grid
 from visualjudge.analysis.value_and_interval import NO_TRUTH
+from visualjudge.core.text_tables import Table
 
 KINDS = ("pairwise", "ranking", "scoring")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceByJudge:
+    """A source of a group by judge and by truth, its possible ranks, and the judge's favour."""
+
+    source: str
+    group: str
+    judged: float
+    true: float
+    rank_set: tuple[int, int] | None
+    bias: Favour
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +68,24 @@ class KindOfSystem:
         """Name of the means."""
         return MEASURES[self.kind]
 
+    @property
+    def sources(self) -> list[SourceByJudge]:
+        """The sources in the order of ``names``."""
+        found = self.found
+        columns = found.judged.tolist(), found.true.tolist(), found.ranks, found.favours
+        every = zip(self.names, self.groups, *columns, strict=True)
+        return [SourceByJudge(*source) for source in every]
+
+    @property
+    def order(self) -> str:
+        """How well the judge orders the sources, as a description."""
+        tau, sources = self.found.tau_b, many(len(self.names), "source")
+        least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
+        return (
+            f"Order of {sources} by {self.measure}: τ-b {number3(tau.value)}{least}, over "
+            f"{many(self.found.pairs, 'pair')}."
+        )
+
     def moved(self) -> tuple[int, tuple[int, int], str]:
         """The largest number of ranks that a source gains or loses by the judge's favour, its
         range, and what to say of it. Only sources whose favour is significant (p < 5 % after Holm)
@@ -62,8 +103,8 @@ class KindOfSystem:
         value, _, s = max(sure)
         low, high = (max(ends[k] for _, ends, _ in sure) for k in (0, 1))
         above = self.found.favours[s].value > 0
-        tasks = listed([plain_name(task) for task in self.groups[s].split(" + ")], 2)
-        source = self.names[s] + (f" of {tasks}" if len(set(self.groups)) > 1 else "")
+        of = f" of {group_name(self.groups[s], 2)}" if len(set(self.groups)) > 1 else ""
+        source = self.names[s] + of
         if not value:
             verb = "favours" if above else "disfavours"
             return value, (low, high), f"it {verb} {source}, but by less than one rank"
@@ -82,6 +123,53 @@ class KindOfSystem:
         own = judged[source]
         between = (judged - own) * (judged - own + favour) < 0
         return int((between & (group == self.groups[source])).sum())
+
+
+def _told(row: SourceByJudge) -> str:
+    return "" if not row.bias.sure else "favoured" if row.bias.value > 0 else "disfavoured"
+
+
+FAVOUR: table_layout.Table[Favour] = table_layout.Table(
+    (*as_named("value", "p"), Column("ci95", "interval"))
+)
+SOURCE: table_layout.Table[SourceByJudge] = table_layout.Table(
+    (
+        Column("group", "group", "Group", group_name, text=True),
+        Column("source", "source", "Source", text=True),
+        Column("judged", "judged", "By the judge", number3),
+        Column("true", "true", "By truth", number3),
+        Column("rank_set", "rank_set", "Ranks by judge", ranks),
+        block("bias", "bias", FAVOUR),
+        Column(None, "bias.value", "Above an unbiased judge", number3),
+        Column(None, "bias.interval", "95 %", span3),
+        Column(None, _told, "Favour", text=True),
+    )
+)
+KIND: table_layout.Table[KindOfSystem] = table_layout.Table(
+    (
+        *as_named("kind", "measure", "left_out"),
+        Column("tau_b", "found.tau_b.value"),
+        Column("ci95", "found.tau_b.interval"),
+        Column("images", "found.images"),
+        Column("pairs", "found.pairs"),
+        blocks("sources", "sources", SOURCE),
+    )
+)
+
+
+def sources_table(kind: KindOfSystem) -> Table:
+    """Return each source by judge and by truth, its possible ranks in its group, and which sources
+    are favoured.
+    """
+    apart, notes = len(set(kind.groups)) > 1, [RANKS_NOTE]
+    notes += [GROUPS_NOTE] if apart else []
+    if kind.left_out:
+        left = "; ".join(kind.left_out)
+        notes.append(f"Left out, because no usable reply compares them: {left}.")
+    rows = sorted(kind.sources, key=lambda row: (row.group, -row.judged))
+    hidden = [] if apart else ["group"]
+    title = f"Sources by {kind.measure}"
+    return grid(SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +203,16 @@ def system(study: Study, run: int) -> System:
         return System(kinds, models=models)
     if not asked:
         return System((), "no question compares two named sources of one task", models=models)
-    images = np.unique(asked[0].image[np.isfinite(asked[0].said)]).size
-    return System((), _why_none(asked[0]), int(images), models)
+    images = asked[0].rows.filter(pl.col("said").is_not_nan())["image"].n_unique()
+    return System((), _why_none(asked[0]), images, models)
 
 
 def _why_none(found: Items) -> str:
     """Explain why the first kind of question that compares sources does not order them."""
-    if not np.isfinite(found.truth).any():
+    truth = np.isfinite(found["truth"])
+    if not truth.any():
         return NO_TRUTH
-    known = np.isfinite(found.said) & np.isfinite(found.truth)
-    if not known.any():
+    if not (truth & np.isfinite(found["said"])).any():
         return NO_ANSWER
     return "its usable answers compare no two sources on two images"
 
@@ -133,14 +221,13 @@ def _measured(asked: Items) -> KindOfSystem | None:
     found, silent = asked.answered()
     if not found.names:
         return None
-    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names))
-    agreement = system_agreement(sums, found.group)
+    said, truth, source, image = (found[k] for k in ("said", "truth", "source", "image"))
+    agreement = system_agreement(said, truth, source, image, found.group)
     if agreement is None:
         return None
-    question = found.item.rank("dense").to_numpy().astype(np.int64)
+    question = found.rows["item"].rank("dense").to_numpy().astype(np.int64)
     fair = fair_fit(
-        found.said, found.truth, found.level, found.source, question, found.image, found.task,
-        found.group,
-    )  # fmt: skip
+        said, truth, found["level"], source, question, image, found["task"], found.group
+    )
     agreement = replace(agreement, favours=() if fair is None else fair.favours())
     return KindOfSystem(found.kind, found.names, found.groups, agreement, silent)

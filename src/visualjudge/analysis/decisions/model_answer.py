@@ -8,58 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
+from visualjudge.analysis.decisions.checks import LEAST_IMAGES
+from visualjudge.analysis.decisions.pairs_figure import PAIR
 from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
+    group_name,
     listed,
     lower_first,
     many,
     number,
     percent,
-    plain_name,
 )
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Answer
+from visualjudge.analysis.table_layout import as_named, blocks
 
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
 
 
 @dataclass(frozen=True)
-class ModelAnswer:
-    """The answer, its sentence without the judge's name, the pairs, and the resolution in points of
-    score, also with twice the images.
-    """
+class ModelAnswer(PairsOfModels):
+    """The pairs and the resolution, the answer, and its sentence without the judge's name."""
 
     state: AnswerState
     sentence: str
-    pairs: tuple[PairOfModels, ...] = ()
-    resolution: float | None = None
-    resolution_twice: float | None = None
 
     @property
     def needs_images(self) -> tuple[int, int] | None:
         """The range of further images that would settle every undecided pair; None if no pair is
         undecided, or no number would.
         """
-        undecided = [pair for pair in self.pairs if pair.state == "undecided"]
-        ends = [pair.needs_images for pair in undecided if pair.needs_images]
-        if not ends or len(ends) < len(undecided):
+        needed = [pair.needs_images for pair in self.pairs if pair.state == "undecided"]
+        ends = [images for images in needed if images]
+        if not ends or len(ends) < len(needed):
             return None
         return max(low for low, _ in ends), max(high for _, high in ends)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known beside the pairs: the number of images and how many are needed at least, the
-    accuracy in words, why no models are compared, and why the judge is proven not to judge.
+    """What is known beside the pairs: the number of images, the accuracy in words, why no models
+    are compared, and why the judge is proven not to judge.
     """
 
     images: int
-    least: int
     accuracy: str | None
     why: str | None = None
     unskilled: str | None = None
@@ -71,10 +65,17 @@ def model_answer(
     """Return the answer; ``qualifiers`` are statements of the checks that fail."""
     state, sentence = _stated(models, facts)
     notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
-    if models is None:
-        return ModelAnswer(state, sentence + notes)
-    points = models.resolution, models.resolution_twice
-    return ModelAnswer(state, sentence + notes, models.pairs, *points)
+    found = models or PairsOfModels((), None, None, 0)
+    return ModelAnswer(**vars(found), state=state, sentence=sentence + notes)
+
+
+ANSWER: table_layout.Table[ModelAnswer] = table_layout.Table(
+    (
+        *as_named("state", "sentence", "resolution", "resolution_twice"),
+        blocks("pairs", "pairs", PAIR),
+    )
+)
+"""The answer in files."""
 
 
 def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, str]:
@@ -91,8 +92,8 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
     if wrong:
         rightly = f"; {many(len(right), 'pair')} separated rightly" if right else ""
         return "no", f"No: {_reversed(wrong[0], groups)}{rightly}. Ask another judge."
-    if models.images < facts.least:
-        few = f"{models.images} of at least {facts.least}"
+    if models.images < LEAST_IMAGES:
+        few = f"{models.images} of at least {LEAST_IMAGES}"
         return "too_few", f"Not with these images: {few}. {_so_far(pairs, facts)}"
     if all(pair.truth is None for pair in pairs):
         return "too_few", _without_truth(pairs, total)
@@ -129,9 +130,7 @@ def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
 
 
 def _task(pair: PairOfModels, groups: bool) -> str:
-    first, *others = pair.group.split(" + ")
-    more = f" and {len(others)} more" if others else ""
-    return f" ({plain_name(first)}{more})" if groups else ""
+    return f" ({group_name(pair.group)})" if groups else ""
 
 
 def _reversed(pair: PairOfModels, groups: bool) -> str:
@@ -196,8 +195,3 @@ SHORT: dict[AnswerState, str] = {
     "no": "No",
     "too_few": "Not with these images",
 }
-
-
-def short_answer(answered: Answer) -> str:
-    """Return the answer in a few words."""
-    return SHORT[answered.models.state]

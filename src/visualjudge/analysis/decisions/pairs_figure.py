@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import PairOfModels, PairState
-from visualjudge.analysis.figure_text import listed, many, number, percent, percents, plain_name
+from visualjudge.analysis.figure_text import (
+    group_name,
+    listed,
+    many,
+    number,
+    percent,
+    percents,
+)
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.table_layout import as_named, grid, of_row
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Share
 from visualjudge.core.text_tables import Table
 
@@ -95,7 +104,7 @@ def _row(
         None if pair is None else Share(pair.judge, pair.judge_ci95, pair.images, pair.images)
         for pair in pairs
     ]
-    task = f" ({plain_name(group.partition(' + ')[0])})" if groups else ""
+    task = f" ({group_name(group)})" if groups else ""
     note = _state(known) if len(pairs) == 1 else ""
     return ForestRow(f"{a} or {b}{task}", (truth, *judged), note=note)
 
@@ -132,38 +141,45 @@ def _finding(judges: Sequence[JudgeCard]) -> str:
     return listed(said)
 
 
+def _share(value: float | None, ends: tuple[float, float] | None) -> str:
+    return f"{percent(value, 0)} ({percents(ends)})"
+
+
+def _more(pair: PairOfModels) -> str:
+    return "" if pair.needs_images is None else "{} to {}".format(*pair.needs_images)
+
+
+PAIR: table_layout.Table[PairOfModels] = table_layout.Table(
+    (
+        table_layout.Column("a", "a", "First", text=True),
+        table_layout.Column("b", "b", "Second", text=True),
+        *as_named("judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"),
+        *as_named("images", "group", "difference", "by"),
+        of_row("Judge prefers the first", lambda pair: _share(pair.judge, pair.judge_ci95)),
+        of_row("Truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
+        table_layout.Column(None, _state, "State", text=True),
+        of_row("More images", _more),
+    )
+)
+
+
 def resolution(found: Answer) -> str:
     """Return the resolution in points of score."""
     points = found.models.resolution
     return "–" if points is None else f"{points:.1f} points"
 
 
-def pairs_table(found: JudgeCard) -> Table | None:
-    """Return each pair of models by judge and by truth; None if nothing is compared."""
-    pairs = found.models.pairs
-    if not pairs:
-        return None
-    rows = tuple(
-        (
-            pair.a,
-            pair.b,
-            f"{percent(pair.judge, 0)} ({percents(pair.judge_ci95)})",
-            f"{percent(pair.truth, 0)} ({percents(pair.truth_ci95)})",
-            _state(pair),
-            "" if pair.needs_images is None else "{} to {}".format(*pair.needs_images),
-        )
-        for pair in pairs[:MOST_ROWS]
-    )
-    columns = ("First", "Second", "Judge prefers the first", "Truth", "State", "More images")
-    notes = []
-    if found.models.resolution is not None:
-        twice = found.models.resolution_twice
+def pairs_table(found: Answer) -> Table:
+    """Return each pair of models by judge and by truth."""
+    models, notes = found.models, []
+    if models.resolution is not None:
+        twice = models.resolution_twice
         more = "" if twice is None else f", {twice:.1f} with twice the images"
         notes.append(
-            f"Resolution: {found.models.resolution:.1f} points{more}; the smallest difference "
+            f"Resolution: {models.resolution:.1f} points{more}; the smallest difference "
             "of two models that these images separate with a power of 80 %. A point is 0.1 of the "
             "metric that the scores were computed by."
         )
-    if len(pairs) > len(rows):
-        notes.append(f"{number(len(rows))} of {many(len(pairs), 'pair')} are listed.")
-    return Table(columns, rows, tuple(notes), keys=2)
+    if len(models.pairs) > MOST_ROWS:
+        notes.append(f"{number(MOST_ROWS)} of {many(len(models.pairs), 'pair')} are listed.")
+    return grid(PAIR, models.pairs[:MOST_ROWS], notes=notes, keys=2)

@@ -13,14 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import table_layout
+from visualjudge.analysis.figure_text import number
+from visualjudge.analysis.table_layout import Column, as_named, of_row
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray
 
 LEAST_ITEMS = 3
+number4 = partial(number, digits=4)
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,23 @@ class PublishedCell:
     mean: float | None
     by_source: Mapping[str, float | None]
     items: int
+
+
+PUBLISHED: table_layout.Table[PublishedCell] = table_layout.Table(
+    (
+        Column("dimension", "dimension", "Dimension", text=True),
+        Column("rater", "rater", "Rater", text=True),
+        *as_named("kind", "items"),
+        Column("published", "published", "As published", number4),
+        Column("spearman", "mean", "Mean", number4),
+        Column("by_source", "by_source"),
+        of_row("Sources", lambda cell: str(len(cell.by_source))),
+    )
+)
+NOTE = (
+    "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is too small. "
+    "Mean: the mean of ρ."
+)
 
 
 def as_published(table: pl.DataFrame, judges: Sequence[str] = ()) -> tuple[PublishedCell, ...]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.figure_text import (
-    NONE,
     listed,
     many,
     number,
+    number3,
     percent,
     percents,
     plain_name,
     span,
 )
-from visualjudge.analysis.people_agreement import PeopleAgreement, RaterRow
+from visualjudge.analysis.people_agreement import AlphaRow, AltRow, PeopleAgreement, RaterRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.page import asset, environment
 from visualjudge.analysis.report.plots import ESTIMATE, MOST_SERIES, figures_of
+from visualjudge.analysis.table_layout import Column, grid
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
@@ -26,7 +28,6 @@ INTERVALS = (
     "95 % intervals are computed by leaving out each item (for runs, each image) in turn; a single "
     "influential item widens them."
 )
-CEILING = "people, mean"
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see :mod:`visualjudge.analysis.rating_table`."""
 SCALE = Scale(
@@ -39,90 +40,73 @@ SCALE = Scale(
 )
 
 
-def _title(row: RaterRow) -> str:
-    return row.rater if row.kind != "ceiling" else CEILING
-
-
-def agreement_tables(result: PeopleAgreement) -> list[Table]:
-    """Return a table for scores and one for choices between two options, with a row for each
-    dimension and rater; rows without a figure are only counted.
-    """
-    choices = [row for row in result.rows if row.dimension.endswith(CHOICES)]
-    scores = [row for row in result.rows if row not in choices]
-    columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
-    of_choices = columns[:6]  # one option is chosen: there is no order of the others
-    found = []
-    for title, own, names in (
-        ("Scores", scores, columns),
-        ("Choices between two options", choices, of_choices),
-    ):
-        cells = (_cells(row)[: len(names)] for row in own)
-        rows = tuple(some for some in cells if set(some[3:]) != {NONE})
-        few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
-        notes = (INTERVALS, few) if len(rows) < len(own) else (INTERVALS,)
-        if own:
-            found.append(Table(names, rows, notes, title, keys=2))
-    return found
-
-
-def _cells(row: RaterRow) -> tuple[str, ...]:
-    return (
-        plain_name(row.dimension.removesuffix(CHOICES)),
-        _title(row),
-        number(row.items),
-        number(row.spearman, 3),
-        span(row.spearman_ci95),
-        number(row.kendall_tau, 3),
-        percent(row.pairwise_accuracy),
-        percents(row.pairwise_ci95),
+RATER: table_layout.Table[RaterRow] = table_layout.Table(
+    (
+        Column(
+            "dimension",
+            lambda row: plain_name(row.dimension.removesuffix(CHOICES)),
+            "Dimension",
+            text=True,
+        ),
+        Column("rater", "rater", "Rater", text=True),
+        Column("items", "items", "Items", number),
+        Column("spearman", "spearman", "Spearman", number3),
+        Column("spearman_ci95", "spearman_ci95", "95 %", span),
+        Column("kendall_tau", "kendall_tau", "Kendall", number3),
+        Column("pairwise_accuracy", "pairwise_accuracy", "Same order", percent),
+        Column("pairwise_ci95", "pairwise_ci95", "95 %", percents),
     )
+)
+ALPHA: table_layout.Table[AlphaRow] = table_layout.Table(
+    (
+        Column("dimension", "dimension", "Dimension", plain_name, text=True),
+        Column("alpha", "alpha", "α of what people rated", number3),
+        Column("ci95", "ci95", "95 %", span),
+        Column("units", "units", "Units", number),
+        Column("judged_alpha", "judged_alpha", "α where a judge rated too", number3),
+        Column("judged_ci95", "judged_ci95", "95 %", span),
+        Column("judged_units", "judged_units", "Units", number),
+        Column("level", "level", "Level", text=True),
+        Column("people", "people", "People", number),
+    )
+)
+ALT_TEST: table_layout.Table[AltRow] = table_layout.Table(
+    (
+        Column("dimension", "dimension", "Dimension", text=True),
+        Column("judge", "judge", "Judge", text=True),
+        Column("epsilon", "epsilon", "ε", number),
+        Column("omega_by_image", "omega_by_image", "ω by image", number),
+        Column("omega", "omega", "ω as published", number),
+        Column("advantage", "advantage", "ρ", number3),
+        Column("people", "people", "People", number),
+        Column("images", "images", "Images", number),
+        Column("why", "why", "No result", text=True, show=lambda why: why or ""),
+    )
+)
+OMEGA = "ω: share of people whom the judge could replace, clustered by image, and as published."
 
 
 def tables_of(result: PeopleAgreement) -> list[Table]:
-    """Return the tables of the terminal and the page, those of α and of the test only with rows."""
-    others = [alpha_table(result), alt_table(result)]
-    return [*agreement_tables(result), *(table for table in others if table.rows)]
-
-
-def alpha_table(result: PeopleAgreement) -> Table:
-    """Return Krippendorff's α of each dimension: of all that people rated, and where it differs of
-    what a judge rated too.
+    """Return the tables of the terminal and the page that have rows: scores and choices between two
+    options with a row for each dimension and rater, α, and the alternative annotator test. Rows
+    without a figure are only counted.
     """
-    rows, without = [], list[str]()
-    for unit in result.alpha:
-        name, level = plain_name(unit.dimension), (unit.level, f"{unit.people} people")
-        if unit.people > 1 and unit.alpha is None:
-            without.append(name)
-        elif unit.people > 1:
-            counts = (number(unit.alpha, 3), span(unit.ci95), number(unit.units))
-            rows.append((name, "what people rated", *counts, *level))
-        if unit.judged_alpha is not None and unit.judged_units != unit.units:
-            shown, ends = number(unit.judged_alpha, 3), span(unit.judged_ci95)
-            counts = (shown, ends, number(unit.judged_units))
-            rows.append((name, "what a judge rated too", *counts, *level))
-    columns = ("Dimension", "Of", "Krippendorff’s α", "95 %", "Units", "Level", "Raters")
-    note = f"No α (too few units, or all alike): {listed(without)}."
-    return Table(columns, tuple(rows), (note,) if without else (), "Krippendorff’s α", keys=2)
-
-
-def alt_table(result: PeopleAgreement) -> Table:
-    """Return the alternative annotator tests; one without a result says why."""
-    rows = tuple(
-        (
-            test.dimension,
-            test.judge,
-            f"{test.epsilon:g}",
-            f"none: {test.why}" if test.omega is None else number(test.omega_by_image, 2),
-            number(test.omega, 2),
-            number(test.advantage, 3),
-            number(test.people),
-            number(test.images),
-        )
-        for test in result.alt_test
-    )
-    columns = ("Dimension", "Judge", "ε", "ω by image", "ω as published", "ρ", "People", "Images")
-    note = "ω: share of people whom the judge could replace, clustered by image, and as published."
-    return Table(columns, rows, (note,), "Could a judge replace people?", keys=2)
+    tables = []
+    for title, choices in (("Scores", False), ("Choices between two options", True)):
+        own = [row for row in result.rows if row.dimension.endswith(CHOICES) == choices]
+        figures = ((row.spearman, row.kendall_tau, row.pairwise_accuracy) for row in own)
+        rows = [row for row, some in zip(own, figures, strict=True) if set(some) != {None}]
+        few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
+        notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
+        tables.append(grid(RATER, rows, title=title, notes=notes, keys=2))
+    several = [row for row in result.alpha if row.people > 1]
+    without = [plain_name(row.dimension) for row in several if row.alpha is None]
+    notes = [f"No α (too few units, or all alike): {listed(without)}."] if without else []
+    rated = [row for row in several if row.alpha is not None]
+    tables.append(grid(ALPHA, rated, title="Krippendorff’s α", notes=notes))
+    title = "Could a judge replace people?"
+    tables.append(grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2))
+    return [table for table in tables if table.rows]
 
 
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
@@ -130,13 +114,11 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     mean of people.
     """
     kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
-    titles = list(dict.fromkeys(map(_title, kept)))[:MOST_SERIES]
+    titles = list(dict.fromkeys(row.rater for row in kept))[:MOST_SERIES]
     if not titles:
         return LeftOut("agreement", "No rank correlation with people is known: too few items.")
     found = {
-        (row.dimension, _title(row)): Estimate(
-            row.spearman, row.spearman_ci95, row.items, row.items
-        )
+        (row.dimension, row.rater): Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
         for row in kept
     }
     dimensions = list(dict.fromkeys(row.dimension for row in kept))

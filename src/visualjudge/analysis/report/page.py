@@ -20,7 +20,7 @@ from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import JudgeCard, card_of, gamed
 from visualjudge.analysis.decisions.checks import ICONS, State
-from visualjudge.analysis.decisions.model_answer import short_answer
+from visualjudge.analysis.decisions.model_answer import SHORT
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.paired import pair
@@ -70,8 +70,9 @@ def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[dict[st
     """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
     for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.state)):
-        rest = card.models.sentence.removeprefix(short_answer(card)).lstrip(":, ")
-        groups.setdefault((card.state, short_answer(card), rest), []).append(card.judge)
+        short = SHORT[card.models.state]
+        rest = card.models.sentence.removeprefix(short).lstrip(":, ")
+        groups.setdefault((card.state, short, rest), []).append(card.judge)
     return [
         {
             "names": words.listed(names, MOST_NAMES),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
-from visualjudge.analysis.figure_text import many, number, plain_name, rough_points
+from visualjudge.analysis.figure_text import many, number, plain_name, points, with_ends
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import changed
@@ -77,15 +77,15 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     cells = {ALL: found.gap}
     if len(found.by_task) > 1:
         cells |= {plain_name(row.task): row.gap for row in found.by_task}
-    drawn = estimates_plot(
+    return estimates_plot(
         "compared",
-        f"{b} minus {a}: {rough_points(found.gap)} points",
+        f"{b} minus {a}: {with_ends(found.gap, points)} points",
         f"Accuracy of {b} minus that of {a}, on the questions, orders and repeats that both have.",
-        {"difference": cells},
+        [(0, "difference", cells)],
+        missing=found.gap.why or "nothing was measured",
         label=f"Points in favour of {b}",
         reading=UNADJUSTED,
     )
-    return drawn or LeftOut("compared", found.gap.why or "nothing was measured")
 
 
 def pair(analysis: Analysis, first: int, second: int) -> Section:

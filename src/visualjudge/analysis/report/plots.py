@@ -5,30 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.pairs_figure import pairs_figure
-from visualjudge.analysis.figure_text import (
-    plain_name,
-    rough_points,
-    rough_share,
-    signed,
-)
+from visualjudge.analysis.figure_text import plain_name, points, signed, with_ends
 from visualjudge.analysis.figures import MARGIN, Cell, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.points import Line, lines
+from visualjudge.analysis.plots.points import Line, Points, lines
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES, MOST_TABLED = 6, 20
 """Number of judges that a plot can distinguish, and that tables of a page have."""
 MOST_ROWS = 24
-SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
+SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 ALL = "all questions"
 INTERVALS = (
@@ -63,63 +59,60 @@ def figures_of(estimate: Estimate | None) -> Row:
 
 
 def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
-    """Return an axis of points, symmetric about 0, that covers the estimates and most of their
-    intervals.
-    """
-    known = [e for e in estimates if e is not None and e.value is not None]
-    values = [1.08 * abs(e.value or 0.0) for e in known]
-    ends = [1.08 * abs(end) for e in known for end in e.interval or () if end is not None]
-    end = max(0.1, *values, min(0.5, max(ends, default=0.0)))
-    return Scale(-end, end, signed, rough_points, label, 0.0)
+    """Return an axis of points, symmetric about 0, that covers the estimates and intervals."""
+    known = [end for e in estimates if e for end in (e.value, *(e.interval or ())) if end]
+    end = max(0.1, 1.08 * max(map(abs, known), default=0.0))
+    return Scale(-end, end, signed, partial(with_ends, show=points), label, 0.0)
 
 
 def estimates_plot(
     name: str,
     title: str,
     caption: str,
-    found: Mapping[str, Cells],
+    found: Sequence[tuple[int, str, Cells]],
     *,
-    colours: Sequence[int] | None = None,
+    missing: str,
     label: str = "",
     chance: float | None = None,
     reading: str = INTERVALS,
-) -> Figure | None:
-    """Draw a row for each label and a series for each judge, with ``found[judge][label]``; None if
-    no value is known. The axis is one of points named ``label``, or of shares without a label.
+    least: int = 1,
+) -> Figure | LeftOut:
+    """Draw a row for each label and a series, with its number and name, for each of ``found``. The
+    axis is one of points named ``label``, or of shares without a label. With fewer than ``least``
+    rows, nothing is drawn: ``missing`` is the reason.
     """
-    labels = [text for cells in found.values() for text, e in cells.items() if e.value is not None]
-    labels = list(dict.fromkeys(labels))
-    if not labels:
-        return None
+    known = (text for _, _, cells in found for text, e in cells.items() if e.value is not None)
+    labels = list(dict.fromkeys(known))
+    if len(labels) < least:
+        return LeftOut(name, missing)
     data = [
-        (judge, text, *figures_of(cells.get(text)))
-        for judge, cells in found.items()
+        (series, text, *figures_of(cells.get(text)))
+        for _, series, cells in found
         for text in labels
     ]
-    drawn = labels[:MOST_ROWS]
     rows = [
-        ForestRow(text, tuple(cells.get(text) for cells in found.values()), chance)
-        for text in drawn
+        ForestRow(text, tuple(cells.get(text) for _, _, cells in found), chance)
+        for text in labels[:MOST_ROWS]
     ]
     scale = points_scale((e for row in rows for e in row.estimates), label) if label else SHARES
-    if len(drawn) < len(labels):
-        reading = f"{reading} {len(drawn)} of {len(labels)} rows are drawn."
+    if len(rows) < len(labels):
+        reading = f"{reading} {len(rows)} of {len(labels)} rows are drawn."
+    colours, names, _ = zip(*found, strict=True)
     return Figure(
         name,
         title,
         caption,
         ("judge", "row", *ESTIMATE),
         tuple(data),
-        lambda width: forest(rows, list(found), scale, width, colours=colours),
+        lambda width: forest(rows, names, scale, width, colours=colours),
         reading,
     )
 
 
 @dataclass(frozen=True)
 class EstimatesPlot:
-    """A plot with a row for each label and a series for each judge, from the ``cells`` of a judge:
-    points on an axis named ``label``, or shares without a label. ``missing`` says why there may be
-    none, with fewer than ``least`` rows.
+    """A plot with a row for each label and a series for each judge, from the ``cells`` of a judge;
+    see :func:`estimates_plot`.
     """
 
     name: str
@@ -133,21 +126,18 @@ class EstimatesPlot:
 
     def __call__(self, analysis: Analysis) -> Figure | LeftOut:
         judges = shown(analysis)
-        found = {k: self.cells(judge) for k, judge in enumerate(judges)}
-        kept = [k for k, cells in found.items() if cells]
-        drawn = None
-        if len({text for k in kept for text in found[k]}) >= self.least:
-            drawn = estimates_plot(
-                self.name,
-                self.title,
-                self.caption,
-                {judges[k].name: found[k] for k in kept},
-                colours=kept,
-                label=self.label,
-                chance=None if self.label else judges[0].pairwise.chance,
-                reading=self.reading,
-            )
-        return drawn or LeftOut(self.name, self.missing)
+        cells = ((k, judge.name, self.cells(judge)) for k, judge in enumerate(judges))
+        return estimates_plot(
+            self.name,
+            self.title,
+            self.caption,
+            [series for series in cells if series[2]],
+            missing=self.missing,
+            label=self.label,
+            chance=None if self.label else judges[0].pairwise.chance,
+            reading=self.reading,
+            least=self.least,
+        )
 
 
 def _accuracies(cells: Iterable[Cell]) -> Cells:
@@ -231,119 +221,121 @@ SHOWN = (
 )
 
 
-def _lines(
-    name: str,
-    title: str,
-    caption: str,
-    columns: tuple[str, str],
-    found: Sequence[Line],
-    labels: tuple[str, str],
-    reading: str,
-    end: float | None = None,
-) -> Figure:
-    rows = [(line.title, x, y, int(n)) for line in found for x, y, n in line.points]
-    return Figure(
-        name,
-        title,
-        caption,
-        ("judge", *columns, "n"),
-        tuple(rows),
-        lambda width: lines(found, labels, width, end),
-        reading,
+@dataclass(frozen=True)
+class LinesPlot:
+    """A plot with a line for each judge through the ``points`` of a judge, by number, in files
+    ``columns``; axes and ``end`` as in :func:`lines`.
+    """
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[str, str]
+    points: Callable[[Analysis, int], Points]
+    labels: tuple[str, str]
+    reading: str
+    missing: str
+    end: float | None = None
+
+    def __call__(self, analysis: Analysis) -> Figure | LeftOut:
+        judges = analysis.results.judges
+        each = [
+            Line(judges[i].name, k, self.points(analysis, i)) for k, i in enumerate(order(analysis))
+        ]
+        found = [line for line in each if line.points]
+        if not found:
+            return LeftOut(self.name, self.missing)
+        return Figure(
+            self.name,
+            self.title,
+            self.caption,
+            ("judge", *self.columns, "n"),
+            tuple((line.title, x, y, int(n)) for line in found for x, y, n in line.points),
+            lambda width: lines(found, self.labels, width, self.end),
+            self.reading,
+        )
+
+
+def _by_distance(analysis: Analysis, judge: int, against: str) -> Points:
+    rows = analysis.results.judges[judge].sensitivity
+    found = [row.points for row in rows if (row.scope, row.against) == ("all", against)]
+    return found[0] if found and len(found[0]) > 1 else ()
+
+
+def _mean_scores(analysis: Analysis, judge: int) -> Points:
+    """Return the judge's mean score in each tenth of the scale."""
+    table = analysis.study.kind(judge, "scoring", ("usable", "number", "truth"))
+    tenth = pl.col("truth").floor().clip(0, 9)
+    means = (
+        table.filter("usable")
+        .drop_nulls()
+        .group_by(tenth=tenth)
+        .agg(pl.col("truth", "number").mean(), n=pl.len())
     )
+    return tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
 
 
-def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
-    """Draw accuracy against the difference between the options (or in severity)."""
-    found = []
-    for k, judge in enumerate(shown(analysis)):
-        row = next((r for r in judge.sensitivity if (r.scope, r.against) == ("all", against)), None)
-        if row is not None and len(row.points) > 1:
-            found.append(Line(judge.name, k, row.points, row))
-    if not found:
-        return LeftOut(against, f"no pairs with several differences in {against}")
-    label = f"Difference in {against}"
-    if against == "margin":
-        label = "Difference between the options’ scores (out of 10)"
-    return _lines(
-        against,
-        f"Right answers by the difference in {'score' if against == 'margin' else against}",
-        "Share of right answers to pairs whose options differ by so much.",
-        (against, "accuracy"),
-        found,
-        (label, "Right answers"),
-        "Each marker stands for a range of differences; larger markers have more verdicts. A curve "
-        "is drawn where it fits; the vertical line is at its 75 % point, and the band shows the "
-        "curve with this point at either end of its 95 % interval.",
-    )
+def _probabilities(analysis: Analysis, judge: int) -> Points:
+    stated = card_of(analysis).judges[judge].probabilities
+    return () if stated is None else tuple((b.stated, b.observed, b.n) for b in stated.bins if b.n)
 
 
-def severity(analysis: Analysis) -> Figure | LeftOut:
-    """Draw accuracy against the difference in severity."""
-    return margin(analysis, "severity")
-
-
-def scores(analysis: Analysis) -> Figure | LeftOut:
-    """Draw the judge's mean score in each tenth of the scale."""
-    found = []
-    for k, i in enumerate(order(analysis)):
-        table = analysis.study.kind(i, "scoring", ("usable", "number", "truth"))
-        table = table.filter("usable").drop_nulls()
-        tenth = pl.col("truth").floor().clip(0, 9)
-        means = table.group_by(tenth=tenth).agg(pl.col("truth", "number").mean(), n=pl.len())
-        points = tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
-        if points:
-            found.append(Line(analysis.results.judges[i].name, k, points))
-    if not found:
-        return LeftOut("scores", "no scoring question has a known score and a reply that was read")
-    return _lines(
+LINES = (
+    *(
+        LinesPlot(
+            against,
+            f"Right answers by the difference in {named}",
+            "Share of right answers to pairs whose options differ by so much.",
+            (against, "accuracy"),
+            partial(_by_distance, against=against),
+            (label, "Right answers"),
+            "Each marker stands for a range of differences; larger markers have more verdicts.",
+            f"no pairs with several differences in {against}",
+        )
+        for against, named, label in (
+            ("margin", "score", "Difference between the options’ scores (out of 10)"),
+            ("severity", "severity", "Difference in severity"),
+        )
+    ),
+    LinesPlot(
         "scores",
         "Scores of the judge by the true score",
         "Mean score of the judge in each tenth of the scale; on the dashed line both are equal.",
         ("true_score", "mean_score"),
-        found,
+        _mean_scores,
         ("True score", "Judge’s score"),
         "Larger markers stand for more replies.",
+        "no scoring question has a known score and a reply that was read",
         10.0,
-    )
-
-
-def reliability(analysis: Analysis) -> Figure | LeftOut:
-    """Draw stated probabilities against observed frequencies."""
-    card, found = card_of(analysis), []
-    for k, i in enumerate(order(analysis)):
-        stated = card.judges[i].probabilities
-        if stated is not None:
-            bins = tuple((b.stated, b.observed, b.n) for b in stated.bins if b.n)
-            found.append(Line(card.judges[i].judge, k, bins))
-    if not found:
-        return LeftOut("reliability", "no reply states a probability")
-    return _lines(
+    ),
+    LinesPlot(
         "reliability",
         "Stated probabilities and how often they came true",
         "How often A was right, by the probability that the judge stated for A.",
         ("stated", "came_true"),
-        found,
+        _probabilities,
         ("Stated probability of A", "A was right"),
         "On the dashed line, both are equal; larger markers stand for more answers.",
+        "no reply states a probability",
         1.0,
-    )
+    ),
+)
 
 
 def judges(analysis: Analysis) -> Figure | LeftOut:
     """Draw the difference in accuracy between every two judges."""
     names = {judge.name for judge in shown(analysis)}
     rows = [row for row in analysis.results.comparisons if {row.a, row.b} <= names]
-    drawn = estimates_plot(
+    return estimates_plot(
         "judges",
         "Difference in accuracy between judges",
         "Accuracy of the first judge minus that of the second, on the questions that both were "
         "asked.",
-        {"difference": {f"{row.a} minus {row.b}": row.gap for row in rows}},
+        [(0, "difference", {f"{row.a} minus {row.b}": row.gap for row in rows})],
+        missing="no two judges have answers to a common question",
         label="Points in favour of the first",
         reading=UNADJUSTED,
     )
-    return drawn or LeftOut("judges", "no two judges have answers to a common question")
 
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:
@@ -359,7 +351,7 @@ def encodings(analysis: Analysis) -> list[Figure]:
     judged = shown(analysis)
     tasks = [row.task for judge in judged for row in judge.encodings if len(row.encodings) > 1]
     found = (_encodings_of(task, judged) for task in dict.fromkeys(tasks))
-    return [figure for figure in found if figure is not None]
+    return [plot for plot in found if isinstance(plot, Figure)]
 
 
 def encoding_name(task: str) -> str:
@@ -367,18 +359,18 @@ def encoding_name(task: str) -> str:
     return "encoding-" + re.sub(r"[^\w-]+", "-", task)
 
 
-def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | None:
-    rows = [(k, row) for k, judge in enumerate(judged) for row in judge.encodings]
-    own = [(k, row) for k, row in rows if row.task == task and len(row.encodings) > 1]
-    first = own[0][1].encodings
+def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | LeftOut:
+    rows = [(k, judge.name, row) for k, judge in enumerate(judged) for row in judge.encodings]
+    own = [found for found in rows if found[2].task == task and len(found[2].encodings) > 1]
+    first = own[0][2].encodings
     best = next((row.name for row in first if row.standing == "best"), first[0].name)
     return estimates_plot(
         encoding_name(task),
         f"{plain_name(task).capitalize()}: accuracy by encoding",
         f"Accuracy with each encoding minus accuracy with {encoding_title(task, best)}, on the "
         "same pairs.",
-        {judged[k].name: _less(row, best) for k, row in own},
-        colours=[k for k, _ in own],
+        [(k, name, _less(row, best)) for k, name, row in own],
+        missing="the encodings were not asked about the same pairs",
         label=f"Points above {encoding_title(task, best)}",
         reading=UNADJUSTED,
     )
@@ -395,10 +387,7 @@ PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {
     "pairs": pairs,
     "judges": judges,
     **{plot.name: plot for plot in SHOWN},
-    "margin": margin,
-    "severity": severity,
-    "scores": scores,
-    "reliability": reliability,
+    **{plot.name: plot for plot in LINES},
 }
 """Plots that a study has once; :func:`encodings` come in addition."""
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figure_text import (
     DASH,
@@ -88,33 +86,6 @@ class Section:
 def each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Table]) -> list[Table]:
     """Return the table of each judge, under its name."""
     return [replace(make(judge), title=judge.name) for judge in judges]
-
-
-Row = TypeVar("Row")
-
-
-def grid(
-    columns: table_layout.Table[Row],
-    rows: Iterable[Row],
-    *,
-    title: str = "",
-    hit: Callable[[Row], bool] = lambda _: False,
-) -> Table:
-    """Return the rows under their column titles, without empty columns; ``hit`` marks rows."""
-    found = list(rows)
-    cells = [columns.cells(row) for row in found]
-    kept = [k for k in range(len(columns.shown)) if any(set(row[k]) - EMPTY for row in cells)]
-    return Table(
-        tuple(columns.titles[k] for k in kept),
-        tuple(tuple(row[k] for k in kept) for row in cells),
-        title=title,
-        numeric=tuple(not columns.shown[k].text for k in kept),
-        marked=frozenset(k for k, row in enumerate(found) if hit(row)),
-    )
-
-
-EMPTY = frozenset(f"{NONE} ()")
-"""Characters of an empty cell."""
 
 
 def headline_grid(judges: Sequence[JudgeResult], titles: Sequence[str] = ()) -> Table:

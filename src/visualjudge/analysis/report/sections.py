@@ -12,9 +12,9 @@ from visualjudge.analysis.columns import (
     LEAK,
     SOURCE,
 )
-from visualjudge.analysis.comparisons import GAP, not_compared
-from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.card_page import checks_table, tasks_table
+from visualjudge.analysis.comparisons import not_compared
+from visualjudge.analysis.decisions.card import Card, tasks_table
+from visualjudge.analysis.decisions.checks import checks_table
 from visualjudge.analysis.estimate import LEVEL
 from visualjudge.analysis.figure_text import NONE, listed, number, percent, plain_name
 from visualjudge.analysis.figures import ALL, JudgeResult
@@ -28,9 +28,9 @@ from visualjudge.analysis.report.section import (
     across,
     by_rows,
     each,
-    grid,
     headline_grid,
 )
+from visualjudge.analysis.table_layout import grid
 from visualjudge.core.text_tables import Table
 from visualjudge.vision.encodings import encoding_title
 
@@ -101,7 +101,7 @@ MOST_WITH_EXAMPLES = 2
 def _answers(judges: Sequence[JudgeResult], card: Card) -> Section:
     names = {judge.name for judge in judges}
     by_task = tasks_table([own for own in card.judges if own.judge in names])
-    tables = [] if by_task is None else [replace(by_task, title="")]
+    tables = [replace(by_task, title="")]
     return Section("answers", "May I rank models of a single task?", asked=tables)
 
 
@@ -110,8 +110,7 @@ def _compared(analysis: Analysis, judges: Sequence[JudgeResult], drawn: Drawn) -
     rows = [row for row in analysis.results.comparisons if {row.a, row.b} <= names]
     notes = (
         "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with p "
-        "below 5 % are bold. Intervals are not adjusted. Images needed: the number of images like "
-        f"these that detects a difference of {100 * GAP:g} points (level 5 %, power 80 %).",
+        "below 5 % are bold. Intervals are not adjusted.",
         *filter(None, [not_compared(len(analysis.results.judges))]),
     )
     table = grid(

@@ -1,10 +1,10 @@
 """Agreement between the orders of systems by judge and by truth, in closed form.
 
 From sums over images: the difference of every two systems' means by judge and by truth, each
-significant or not by Holm over all pairs; the rank sets of the judge; and as descriptions τ-b
-(Kendall 1945) and the share of pairs in the right order (Kocmi et al. 2021). The bounds of both
-count pairs: a pair that both the judge and the truth separate is certain, any other may go either
-way. Nothing is drawn at random. Systems of different groups are never compared.
+significant or not by Holm over all pairs; the rank sets of the judge; and as a description τ-b
+(Kendall 1945). Its bounds count pairs: a pair that both the judge and the truth separate is
+certain, any other may go either way. Nothing is drawn at random. Systems of different groups are
+never compared.
 
 Favouritism is one regression of the judge's values on the truth, the margin, the task, the skill
 shown on the image's other items, and an indicator of each system (``analysis/fits.py``). A judge
@@ -14,7 +14,7 @@ erring more on the images where a system is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,13 +23,16 @@ from scipy import sparse
 from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     LEVEL,
-    Measure,
+    TAIL,
     holm,
     renumbered,
     sums as totals,
+    t_isf,
+    t_sf,
 )
-from visualjudge.analysis.fits import Fit, fit, interval, of_others, p_value
+from visualjudge.analysis.fits import Fit, fit, of_others
 from visualjudge.analysis.statistics.ranks import RankSet, decided, rank_sets
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
 
 Interval = tuple[float, float]
@@ -52,28 +55,6 @@ class Favour:
     def sure(self) -> bool:
         """Whether the system is significantly favoured or disfavoured."""
         return self.p is not None and self.p < LEVEL
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over each image's items of each system, images × systems: judge, truth, and the number
-    of items.
-    """
-
-    judged: FloatArray
-    true: FloatArray
-    count: FloatArray
-
-
-def image_sums(
-    judged: FloatArray, true: FloatArray, system: IntArray, image: IntArray, systems: int
-) -> Sums:
-    """Return sums of (R,) items; items without a judge's value are left out."""
-    kept = np.isfinite(judged) & np.isfinite(true)
-    names, where = renumbered(image[kept])
-    cells, size = where * systems + system[kept], names.size * systems
-    parts = (judged[kept], true[kept], np.ones(int(kept.sum())))
-    return Sums(*(totals(cells, part, size).reshape(names.size, systems) for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +84,10 @@ class SystemAgreement:
         """Number of pairs within groups."""
         return int(self.twos[0].size)
 
-    def gaps(self, means: FloatArray) -> FloatArray:
-        """Return the difference of each pair; rounding errors count as 0."""
-        first, second = self.twos
-        return np.asarray(np.round(means[first] - means[second], 12))
+    def _widened(self, covariance: FloatArray) -> FloatArray:
+        """Return the covariance with the images' correction for small numbers."""
+        scale = np.sqrt(self.held / np.maximum(self.held - 1, 1))
+        return np.asarray(covariance * scale[:, None] * scale)
 
     def signs(self) -> tuple[FloatArray, FloatArray]:
         """Return, by judge and by truth, the sign of each pair's difference where it is significant
@@ -122,45 +103,21 @@ class SystemAgreement:
         )
         return judge, truth
 
-    def _widened(self, covariance: FloatArray) -> FloatArray:
-        """Return the covariance with the images' correction for small numbers."""
-        scale = np.sqrt(self.held / np.maximum(self.held - 1, 1))
-        return np.asarray(covariance * scale[:, None] * scale)
-
     @cached_property
-    def _bounds(self) -> Interval | None:
-        """Return the shares of pairs that are certainly in the right order, and not certainly in
-        the wrong one.
-        """
-        if self.held.min(initial=self.images) < LEAST_IMAGES or not self.pairs:
-            return None
-        judge, truth = self.signs()
-        product = judge * truth
-        return float((product > 0).mean()), float((product >= 0).mean())
-
-    @cached_property
-    def tau_b(self) -> Measure:
-        """Return τ-b; NaN if judge and truth have no differences."""
-        a, b = np.sign(self.gaps(self.judged)), np.sign(self.gaps(self.true))
+    def tau_b(self) -> Estimate:
+        """Return τ-b; None if the truth has no differences."""
+        first, second = self.twos
+        # rounding errors count as 0
+        gaps = (np.round(one[first] - one[second], 12) for one in (self.judged, self.true))
+        a, b = map(np.sign, gaps)
         below = float(np.sqrt(np.abs(a).sum() * np.abs(b).sum()))
-        flat = not np.abs(a).any() and bool(np.abs(b).any())
-        value = float((a * b).sum()) / below if below else 0.0 if flat else float("nan")
-        ends = self._bounds
-        if ends is None or not np.isfinite(value):
-            return Measure(value, None)
-        return Measure(value, (min(2 * ends[0] - 1, value), max(2 * ends[1] - 1, value)))
-
-    @cached_property
-    def pair_order(self) -> Measure:
-        """The share of pairs in the right order, of those that the truth separates at all."""
-        a, b = self.gaps(self.judged), self.gaps(self.true)
-        told = b != 0
-        right = np.where(a == 0, 0.5, np.sign(a) == np.sign(b))[told]
-        value = float(right.mean()) if told.any() else float("nan")
-        ends = self._bounds
-        if ends is None or not told.any():
-            return Measure(value, None)
-        return Measure(value, (min(ends[0], value), max(ends[1], value)))
+        value = float((a * b).sum()) / below if below else 0.0
+        known, ends = bool(np.abs(b).any()), None
+        if known and self.held.min() >= LEAST_IMAGES:
+            judge, truth = self.signs()
+            low, high = (float(part.mean()) for part in (judge * truth > 0, judge * truth >= 0))
+            ends = min(2 * low - 1, value), max(2 * high - 1, value)
+        return Estimate(value if known else None, ends, self.pairs, self.images)
 
     @cached_property
     def ranks(self) -> tuple[RankSet | None, ...]:
@@ -169,29 +126,32 @@ class SystemAgreement:
         return rank_sets(self.judged, covariance, freedom, self.group)
 
 
-def system_agreement(sums: Sums, groups: IntArray | None = None) -> SystemAgreement | None:
-    """Return the agreement; ``groups`` (S,) says which systems are comparable (None: all).
+def system_agreement(
+    judged: FloatArray, true: FloatArray, system: IntArray, image: IntArray, group: IntArray
+) -> SystemAgreement | None:
+    """Return the agreement over (R,) items; those without a judge's value are left out. ``group``
+    (S,) says which systems are comparable.
 
     None if no two systems are comparable, with fewer than two images, or if a system has no item.
     """
-    images, systems = sums.count.shape
-    group = np.zeros(systems, dtype=np.int64) if groups is None else groups
-    alone = np.bincount(group).max(initial=0) < 2
-    if alone or images < 2 or (sums.count.sum(0) == 0).any():
-        return None
-    count = sums.count.sum(0)
-    judged, true = (table.sum(0) / count for table in (sums.judged, sums.true))
-    of_judge, of_truth = (
-        influence.T @ influence
-        for influence in (
-            (sums.judged - sums.count * judged) / count,
-            (sums.true - sums.count * true) / count,
-        )
+    kept, systems = np.isfinite(judged) & np.isfinite(true), group.size
+    names, where = renumbered(image[kept])
+    cells, shape = where * systems + system[kept], (names.size, systems)
+    said, truth, count = (
+        totals(cells, values, names.size * systems).reshape(shape)
+        for values in (judged[kept], true[kept], np.ones(where.size))
     )
-    shown = sums.count > 0
-    held = [int(shown[:, group == own].any(1).sum()) for own in range(int(group.max()) + 1)]
+    each = count.sum(0)
+    if np.bincount(group).max(initial=0) < 2 or names.size < 2 or (each == 0).any():
+        return None
+    means = said.sum(0) / each, truth.sum(0) / each
+    influence = [
+        (part - count * mean) / each for part, mean in zip((said, truth), means, strict=True)
+    ]
+    held = [int((count[:, group == own] > 0).any(1).sum()) for own in range(int(group.max()) + 1)]
+    of_judge, of_truth = (one.T @ one for one in influence)
     return SystemAgreement(
-        judged, true, of_judge, of_truth, group, np.array(held, dtype=np.int64)[group], images
+        *means, of_judge, of_truth, group, np.array(held, dtype=np.int64)[group], names.size
     )
 
 
@@ -222,35 +182,24 @@ class FairFit:
         same, alike = self.group[:, None] == self.group, np.ones(size, dtype=bool)
         while True:
             weights = np.eye(size) - (same & alike) / (same & alike).sum(1, keepdims=True)
-            found = self._adjusted(weights)
+            found = self._contrasts(weights)
             spare = (same & alike).sum(1) - 1 >= np.maximum(2, same.sum(1) / 2)
             sure = [s for s in np.flatnonzero(alike & spare) if found[s].sure]
             if not sure:
                 return found
             alike[max(sure, key=lambda s: abs(found[s].value))] = False
 
-    def _adjusted(self, weights: FloatArray) -> tuple[Favour, ...]:
-        found = self._contrasts(weights)
-        p = holm([one.p for one in found])
-        return tuple(replace(one, p=own) for one, own in zip(found, p, strict=True))
-
-    def _contrasts(self, weights: FloatArray) -> list[Favour]:
-        padded = np.zeros((len(weights), self.fit.coefficients.size))
-        padded[:, self.first : self.first + weights.shape[1]] = weights
-        values, variance = padded @ self.fit.coefficients, self.fit.variance(padded)
-        found = zip(
-            np.abs(weights).argmax(1), values.tolist(), variance.tolist(),
-            np.maximum(self.fit.freedom(padded), 2.0).tolist(), strict=True,
-        )  # fmt: skip
-        out = list[Favour]()
-        for source, value, spread, freedom in found:
-            images = int(self.images[source])
-            if images < LEAST_IMAGES or spread <= 1e-24:
-                out.append(Favour(value, None, None if images < LEAST_IMAGES else 1.0))
-                continue
-            ends = interval(value, spread, freedom)
-            out.append(Favour(value, ends, p_value(value, spread, freedom)))
-        return out
+    def _contrasts(self, weights: FloatArray) -> tuple[Favour, ...]:
+        contrast = np.zeros((len(weights), self.fit.coefficients.size))
+        contrast[:, self.first : self.first + len(weights)] = weights
+        values, error = contrast @ self.fit.coefficients, np.sqrt(self.fit.variance(contrast))
+        freedom = np.maximum(self.fit.freedom(contrast), 2.0)
+        certain, told = error <= 1e-12, self.images >= LEAST_IMAGES
+        p = 2 * t_sf(np.abs(values) / np.where(certain, np.inf, error), freedom)
+        adjusted = holm([one if seen else None for one, seen in zip(p.tolist(), told, strict=True)])
+        reach = np.where(told & ~certain, t_isf(TAIL, freedom) * error, np.nan)
+        rows = zip(values.tolist(), reach.tolist(), adjusted, strict=True)
+        return tuple(Favour(v, (v - r, v + r) if r == r else None, p) for v, r, p in rows)
 
 
 def fair_fit(

@@ -125,9 +125,8 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
 
 def _answer(analysis: Analysis) -> str:
     from visualjudge.analysis.decisions.card import card_of
-    from visualjudge.analysis.decisions.decision_json import card_json
 
-    return str(card_json(card_of(analysis))["judges"][0]["verdict"])
+    return card_of(analysis).judges[0].verdict
 
 
 def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:

@@ -17,7 +17,6 @@ import yaml
 from visualjudge import __version__
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.estimate import shares
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import DataError
@@ -176,8 +175,8 @@ def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
         raise DataError(f"{folder}: must be a finished run; visualjudge judge … --resume goes on")
     if asks > MOST_ASKS:
         raise DataError(f"{folder}: must have at most {MOST_ASKS} answers a question, got {asks}")
-    judge = card_json(card_of(analysis))["judges"][0]
-    answers = {row["task"]: row["card"]["answer"] for row in judge["tasks"]}
+    judge = card_of(analysis).judges[0]
+    answers = {task.task: task.verdict for task in judge.tasks}
     tasks = {
         task: {"answer": answers.get(task), **accuracy_of(table.filter(pl.col("task") == task))}
         for task in table["task"].unique().sort()
@@ -186,7 +185,7 @@ def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
         __version__,
         identity_of(RunFolder(folder)),
         questions_of(dataset, table["id"]),
-        judge["verdict"],
+        judge.verdict,
         accuracy_of(table),
         tasks,
         asks,
