@@ -10,33 +10,8 @@ from functools import lru_cache
 
 from visualjudge.replies.json_answers import answers
 from visualjudge.replies.values import BREAKS, Value, is_label, stated
-from visualjudge.replies.words import TOKEN, Asked, Word, known_words, lists, plain, words
+from visualjudge.replies.words import TOKEN, Asked, Word, known_words, lists, plain, source, words
 
-TAGS = frozenset(
-    [
-        "answer",
-        "final_answer",
-        "final",
-        "verdict",
-        "choice",
-        "output",
-        "solution",
-        "score",
-        "rating",
-        "ranking",
-        "winner",
-        "response",
-        "result",
-        "conclusion",
-        "decision",
-        "judgment",
-        "judgement",
-        "preference",
-        "selection",
-        "pick",
-        "vote",
-    ]
-)
 LONGEST_HEAD, NEAR, SHORT, MOST_SENTENCES, MOST_MARKS = 90, 40, 80, 1_000, 100
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
 _BEGUN_BOX = re.compile(r"<\|begin_of_box\|>(.{0,400}?)<\|end_of_box\|>", re.S)
@@ -116,7 +91,7 @@ def _framed(text: str, asked: Asked, since: int) -> Iterator[tuple[int, int, int
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
         for found in list(form.finditer(text))[-MOST_MARKS:]:
-            if found.end() > since and (rule != "tag" or found[1].lower() in TAGS):
+            if found.end() > since and (rule != "tag" or found[1].lower() in source()["tags"]):
                 yield *found.span(), *found.span(found.lastindex or 1), rule
 
 
