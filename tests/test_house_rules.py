@@ -56,18 +56,17 @@ BUDGET = {
     "analysis": 6300,
     "apps": 5300,
     "studio": 2600,
-    "cli": 1600,
+    "cli": 1596,
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
     "core": (1425, "HTML tables (with the report's templates), the registry's guards"),
     "data": (1025, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "analysis": (6911, "figures of pairs of judges, encodings, sources and raters; decisions"),
-    "apps": (5849, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
-    "cli": (1928, "options of import declared a second time, progress and endings of commands"),
+    "apps": (5847, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 34_170, 421_805
+MOST_STATEMENTS, MOST_TOKENS = 33_840, 419_910
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

@@ -240,7 +240,7 @@ def test_a_prediction_without_a_score_is_told(
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8)]) == 0
     assert "predictions without a score: 1 of 2; AP and the threshold" in capsys.readouterr().out
     assert imported(scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace") == 0
-    assert "without a score" not in capsys.readouterr().out
+    assert "predictions without a score: 2 of 2" in capsys.readouterr().out
 
 
 def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:

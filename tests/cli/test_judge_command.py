@@ -252,7 +252,10 @@ def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -
         tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"
     )
     assert done.returncode == 2
-    assert f"--out must be a folder of its own, got the file {tmp_path / 'run'}" in done.stderr
+    assert (
+        f"--out must be a folder of its own, got a file or dataset, {tmp_path / 'run'}"
+        in done.stderr
+    )
 
 
 def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> None:
@@ -271,12 +274,6 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     assert done.returncode == 0
     assert "calls: 24" in done.stdout
     assert "images: 72 (36 different files)" in done.stdout
-    args = [dataset, "--model", "m", "--swap", "--dry-run", "--out", tmp_path / "run"]
-    assert (
-        "--max-calls 6 stops the run after about 25 % of it"
-        in judge(tmp_path, *args, "--max-calls", 6).stdout
-    )
-    assert "stops" not in judge(tmp_path, *args, "--max-calls", 24).stdout
     assert "cost" in done.stdout
     assert "2880 out (reasons and an answer)" in done.stdout
     args = [

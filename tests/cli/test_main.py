@@ -52,7 +52,7 @@ def ended(
         ("judge x --outt y", "No such option: --outt"),
         ("build a b --out c", "quote a pattern or a value with spaces"),
         ("judge x", "Missing option '--out'"),
-        ("judge x --backend baseline --model first --out x", "got the dataset x"),
+        ("judge x --backend baseline --model first --out x", "got a file or dataset, x"),
         ("judge x --backend baseline --model first --out y --set repeat=2", "mean repeats?)"),
         ("studio x --rater anna", "--rater needs --people"),
         ("describe x --json no/such/folder.json", "--json: no/such/folder.json: no folder no/such"),

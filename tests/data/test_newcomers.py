@@ -179,7 +179,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a confidence of another name": (
         coco_with(each(lambda row: row.update(confidence=row.pop("score")))),
         0,
-        "no prediction has a score, so AP and the threshold of best F1 are not computed",
+        "need one for each (a confidence of another name is not read)",
     ),
     "a box of another name": (
         coco_with(each(lambda row: row.update(box=row.pop("bbox")))),

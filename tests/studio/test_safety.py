@@ -9,8 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from visualjudge.cli.studio import serve
-from visualjudge.core.errors import UsageError
+from commanding import command
 from visualjudge.studio.guard import HEADERS
 
 
@@ -140,7 +139,7 @@ def test_a_missing_library_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name: None if name == "uvicorn" else object()
+        "visualjudge.cli.studio.find_spec", lambda name: None if name == "uvicorn" else object()
     )
-    with pytest.raises(UsageError, match=r"visualjudge\[studio\]"):
-        serve([tmp_path], 8421)
+    done = command("studio", tmp_path)
+    assert done.returncode == 2 and "visualjudge[studio]" in done.stderr

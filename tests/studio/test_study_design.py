@@ -18,10 +18,10 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
+from commanding import command
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.load import load_study
-from visualjudge.cli.studio import serve_people
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import TIES
 from visualjudge.options import Selection
@@ -344,8 +344,8 @@ def test_a_proxys_name_is_served_and_no_other(dataset: Path) -> None:
     "url", ["http://a", "https://", "https://a/path", "https://u@a", "https://[x"]
 )
 def test_an_address_that_is_no_proxys_is_refused(dataset: Path, url: str) -> None:
-    with pytest.raises(UsageError, match="--url must be https://NAME"):
-        serve_people([dataset], dataset.parent / "p", ["a"], Settings(), StudyFiles(), 8421, url)
+    done = command("studio", dataset, "--people", "p", "--rater", "a", "--url", url)
+    assert done.returncode == 2 and "--url must be https://NAME" in done.stderr
 
 
 def test_without_a_rater_no_study_is_begun_and_a_later_start_works(dataset: Path) -> None:

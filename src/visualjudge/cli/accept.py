@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import following, say
-from visualjudge.core.atomic import write_json, write_text
+from visualjudge.cli.output import following, say, write
 from visualjudge.core.errors import UsageError
 from visualjudge.options import MeasureOptions
 
@@ -47,9 +46,8 @@ def accept(
         raise UsageError("--apply and --out belong together")
     known = load_study([run], options=options)
     found = find(known, bad_below=bad_below, risk=risk, base_rate=base_rate)
-    if json is not None:
-        write_json(json, found.json())
-    typer.echo(str(found))
+    write(json, found.json())
+    print(found)
     if found.threshold is None:
         raise typer.Exit(1)
     if apply is None or out is None:
@@ -57,8 +55,8 @@ def accept(
         return
     new = load_study([apply])
     table = marked(found, new)
-    write_text(out, table.write_csv())
+    write(out, table.write_csv())
     say(f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted")
     if new.root is not None and (coco := coco_of(new.root, table))["annotations"]:
-        write_json(out.with_suffix(".coco.json"), coco)
+        write(out.with_suffix(".coco.json"), coco)
         say(f"{out.with_suffix('.coco.json')}: their boxes and masks")

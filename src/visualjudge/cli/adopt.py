@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from visualjudge.cli.options import pairs_of
-from visualjudge.cli.output import end_with, following, stages, warnings_told
+from visualjudge.cli.output import end_with, following, say, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 
@@ -79,54 +79,52 @@ def adopt(
     from visualjudge.apps.adopt.adopt import adopt as adopted
     from visualjudge.apps.adopt.fetch import is_question_set
 
+    one_only = out is None or benchmark or media or fetch or is_question_set(source[0])
+    if one_only and len(source) > 1:
+        raise UsageError(f"SOURCE must be one file or folder here, got {len(source)}")
     if out is None:
         if not fetch:
             raise UsageError("--out must name the folder to write")
         _fetched(source[0], allow_private_urls)
     elif benchmark is not None:
         _benchmark(benchmark, source[0], out, replies or [], force)
-    elif media is not None or fetch or is_question_set(source[0]):
+    elif one_only:
         _questions(source[0], out, media, fetch, allow_private_urls, force)
     else:
-        with warnings_told():
-            done = adopted(
-                source,
-                out,
-                columns=pairs_of(column, "--column"),
-                answers=pairs_of(answer, "--answer"),
-                score_range=score_range,
-                judge=judge,
-                use=use,
-                format=format,
-                drop_duplicates=drop_duplicates,
-                force=force,
-            )
+        done = adopted(
+            source,
+            out,
+            columns=pairs_of(column, "--column"),
+            answers=pairs_of(answer, "--answer"),
+            score_range=score_range,
+            judge=judge,
+            use=use,
+            format=format,
+            drop_duplicates=drop_duplicates,
+            force=force,
+        )
         _print(done)
 
 
 def _print(done: Adopted) -> None:
-    print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
-    if done.unused:
-        print(f"not used: {', '.join(done.unused)} (--column ROLE=NAME)")
-    if "group" not in done.columns:
-        print("group: no column; each item counts as an independent case (--column group=NAME)")
-    print(f"{done.dataset}: {pluralize(done.questions, 'question')}")
-    for run in done.runs:
-        print(f"{run}")
-    print(
-        f"{pluralize(done.verdicts, 'verdict')}"
-        + (f", {done.reread} of them read again from replies" if done.reread else "")
-    )
-    if done.left_out:
-        print(f"{pluralize(done.left_out, 'row')} without a truth left out")
-    if done.invented or done.differing:
-        print(
-            f"the table has a value for {pluralize(done.invented, 'reply', 'replies')} that "
-            "cannot be read, "
-            f"and another value for {done.differing}; --use verdicts counts the table's"
-        )
-    for note in done.notes:
-        print(note)
+    columns = ", ".join(f"{role}={name}" for role, name in done.columns.items())
+    reread = f", {done.reread} of them read again from replies" if done.reread else ""
+    invented = pluralize(done.invented, "reply", "replies")
+    lines = {
+        f"columns: {columns}": True,
+        f"not used: {', '.join(done.unused)} (--column ROLE=NAME)": done.unused,
+        "group: no column; each item counts as an independent case (--column group=NAME)": (
+            "group" not in done.columns
+        ),
+        f"{done.dataset}: {pluralize(done.questions, 'question')}": True,
+        **dict.fromkeys(map(str, done.runs), True),
+        f"{pluralize(done.verdicts, 'verdict')}{reread}": True,
+        f"{pluralize(done.left_out, 'row')} without a truth left out": done.left_out,
+        f"the table has a value for {invented} that cannot be read, and another value for "
+        f"{done.differing}; --use verdicts counts the table's": done.invented or done.differing,
+        **dict.fromkeys(done.notes, True),
+    }
+    print("\n".join(line for line, holds in lines.items() if holds))
     following("card", *done.runs)
 
 
@@ -134,19 +132,16 @@ def _benchmark(name: str, folder: Path, out: Path, replies: list[str], force: bo
     from visualjudge.apps.adopt.benchmarks import adopt_benchmark
 
     done = adopt_benchmark(name, folder, out, replies=replies, force=force)
-    dataset = out / "dataset"
     kind = " (labels only: no judge can be asked)" if done.labels_only else ""
-    print(f"{dataset}: {pluralize(done.questions, 'question')}{kind}")
-    for line in done.left_out[:SHOWN]:
-        print(f"left out: {line}", file=sys.stderr)
-    if len(done.left_out) > SHOWN:
-        print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
+    print(f"{out / 'dataset'}: {pluralize(done.questions, 'question')}{kind}")
+    more = [f"{len(done.left_out) - SHOWN} more"] if len(done.left_out) > SHOWN else []
+    say(*(f"left out: {line}" for line in (*done.left_out[:SHOWN], *more)))
     for path, count in done.runs:
         print(f"{path}: {pluralize(count, 'verdict')}")
     if done.runs:
         following("report", *(path for path, _ in done.runs))
     elif not done.labels_only:
-        following("judge", dataset, "--out", "RUN")
+        following("judge", out / "dataset", "--out", "RUN")
 
 
 def _questions(
@@ -162,7 +157,7 @@ def _questions(
             fetched=fetch,
             allow_private=private,
             force=force,
-            tick=lambda done, total: progress("fetching", done, total),
+            tick=partial(progress, "fetching"),
         )
     print(f"{out / 'dataset'}: {pluralize(count, 'question')}")
     following("judge", out / "dataset", "--out", "RUN")
@@ -172,16 +167,10 @@ def _fetched(data: Path, private: bool) -> None:
     from visualjudge.apps.adopt.fetch import fetch
 
     with stages() as progress:
-        done = fetch(
-            data,
-            allow_private=private,
-            tick=lambda count, total: progress("fetching", count, total),
-        )
-    print(
-        f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB), "
-        f"{done.kept} there already"
-    )
+        done = fetch(data, allow_private=private, tick=partial(progress, "fetching"))
+    files = f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB)"
+    print(f"{files}, {done.kept} there already")
     if not done.paths and not done.failed:
         print(f"{data}: names no https:// or hf:// address")
-    end_with(tuple(done.failed))
+    end_with(done.failed)
     following("build", data)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from visualjudge.cli.options import JsonFile, PageFile
-from visualjudge.cli.output import end_with, following, say, working
-from visualjudge.core.atomic import write_json, write_text
+from visualjudge.cli.output import end_with, following, say, write
 from visualjudge.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +40,9 @@ def agreement(
     ] = None,
     alt_test: Annotated[
         float | None,
-        typer.Option(help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"),
+        typer.Option(
+            min=0, max=0.99, help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"
+        ),
     ] = None,
     json: JsonFile = None,
     out: PageFile = None,
@@ -60,48 +61,43 @@ def agreement(
     """
     import polars as pl
 
+    from visualjudge.analysis.decisions.published_agreement import (
+        NOTE,
+        PUBLISHED,
+        as_published as published,
+    )
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
     from visualjudge.analysis.report.agreement_page import html, tables_of
     from visualjudge.analysis.study_table import NO_REMARKS
-    from visualjudge.analysis.table_layout import plain
+    from visualjudge.analysis.table_layout import grid, plain
 
-    if alt_test is not None and not 0 <= alt_test < 1:
-        raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
     read = [read_ratings(path) for path in ratings or []]
     problems = [problem for _, found in read for problem in found]
     of_runs = ratings_of_runs(run) if run else None
-    own = [of_runs.table] if of_runs else []
-    every = pl.concat([*(ratings for ratings, _ in read), *own], how="diagonal")
-    with working("comparing raters"):
-        result = figures(
-            every,
-            judge or (),
-            level=level,
-            epsilon=alt_test,
-            of_tasks=not ratings,
-        )
+    tables = [*(table for table, _ in read), *([of_runs.table] if of_runs else [])]
+    every = pl.concat(tables, how="diagonal")
+    result = figures(every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings)
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    published = None if as_published is None else _published(every, judge or [])
-    if json is not None:
-        told = plain(asdict(result))
-        write_json(json, told if published is None else {**told, "as_published": published[1]})
-    if out is not None:
-        write_text(out, html(result))
-    for table in tables_of(result):
-        typer.echo(table.text())
+    told, shown = plain(asdict(result)), [*tables_of(result)]
+    if as_published is not None:
+        cells = published(every, judge or [])
+        rows = [PUBLISHED.json(cell) for cell in cells]
+        told["as_published"] = {"scheme": as_published, "rows": rows}
+        shown.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
+    write(json, told)
+    write(out, html(result) if out else None)
+    print("\n".join(table.text() for table in shown))
     if of_runs and of_runs.rankings:
-        typer.echo(
+        print(
             f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "
             "overview of the study says how often they are equal."
         )
-    if published is not None:
-        typer.echo(published[0])
     if run:  # ratings alone have no card
         following("card", run[0])
     remarks = of_runs.remarks if of_runs else NO_REMARKS
@@ -125,13 +121,3 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
         return []
     reasons = ((name, apart(ratings.filter(pl.col("rater") == name), people)) for name in names)
     return [f"{name}: {reason}" for name, reason in reasons if reason is not None]
-
-
-def _published(ratings: Any, judges: list[str]) -> tuple[str, Any]:
-    """Return the cells published beside the means, as text and as JSON."""
-    from visualjudge.analysis.decisions.published_agreement import NOTE, PUBLISHED, as_published
-    from visualjudge.analysis.table_layout import grid
-
-    cells = as_published(ratings, judges)
-    told = {"scheme": "viescore", "rows": [PUBLISHED.json(cell) for cell in cells]}
-    return grid(PUBLISHED, cells, notes=[NOTE], keys=2).text(), told

@@ -67,15 +67,15 @@ def build(
 
 def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
     """Say for each task how many of its pairs and images are asked about, and which limit holds."""
-    for task, drawn in built.drawn.items():
-        if drawn.pairs == drawn.of_pairs:
-            continue
+    few = ((k, drawn) for k, drawn in built.drawn.items() if drawn.pairs < drawn.of_pairs)
+    for task, drawn in few:
         caps = options.caps
-        limit = f"--judge-groups {caps.judge_groups}"
-        if options.where:
-            limit = " ".join(f"--where {text}" for text in options.where)
-        elif drawn.pairs >= caps.judge_pairs:
-            limit = f"--judge-pairs {caps.judge_pairs}"
+        limits = {
+            " ".join(f"--where {text}" for text in options.where): options.where,
+            f"--judge-pairs {caps.judge_pairs}": drawn.pairs >= caps.judge_pairs,
+            f"--judge-groups {caps.judge_groups}": True,
+        }
+        limit = next(name for name, holds in limits.items() if holds)
         pairs = f"{drawn.pairs} of {pluralize(drawn.of_pairs, 'pair')}"
         images = f"{drawn.images} of {pluralize(drawn.of_images, 'image')}"
         yield f"{task}: {pairs}, {images} ({limit})"

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following
-from visualjudge.core.atomic import write_json
+from visualjudge.cli.output import end_with, following, write
 from visualjudge.options import MeasureOptions
 
 
@@ -26,9 +25,8 @@ def card(
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
-    if json is not None:
-        write_json(json, CARD.json(result))
-    typer.echo(str(result))
+    write(json, CARD.json(result))
+    print(result)
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]

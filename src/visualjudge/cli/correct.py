@@ -9,9 +9,7 @@ import typer
 
 from visualjudge.cli.label import KindOption
 from visualjudge.cli.options import JsonFile, MovedDataset
-from visualjudge.cli.output import end_with, following
-from visualjudge.core.atomic import write_json
-from visualjudge.core.errors import UsageError
+from visualjudge.cli.output import end_with, following, write
 from visualjudge.core.plurals import pluralize
 
 
@@ -25,7 +23,7 @@ def correct(
     kind: KindOption = None,
     gap: Annotated[
         float | None,
-        typer.Option(min=0, help="Also the labels that this difference needs.", metavar="X"),
+        typer.Option(min=0.001, help="Also the labels that this difference needs.", metavar="X"),
     ] = None,
     dataset: MovedDataset = None,
 ) -> None:
@@ -36,12 +34,9 @@ def correct(
     """
     from visualjudge.analysis.decisions.correct import LEADERBOARD, correct as figures
 
-    if gap is not None and gap <= 0:
-        raise UsageError(f"--gap must be above 0, got {gap:g}")
     board = figures(run, labels, kind=kind, dataset=dataset, gap=gap)
-    if json is not None:
-        write_json(json, LEADERBOARD.json(board))
-    typer.echo(str(board))
+    write(json, LEADERBOARD.json(board))
+    print(board)
     if board.unlabelled:
         chosen = ("--kind", kind) if kind else ()
         following("label", run, *chosen, "--labels", labels, "--out", labels.stem + "-more.csv")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +25,8 @@ STUDY_JUDGES = {
     "careful": "oracle:0.97,unseen=0.5,instance_segmentation=0.6",
     "hasty": "oracle:0.75,bias=0.15",
 }
+BASELINE = ("--backend", "baseline", "--model")
+BLIND = ("--only", "grey", "--only", "other")
 LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
 
 
@@ -42,106 +44,99 @@ def demo(
 
     Example: visualjudge demo --out demo-out
     """
+    from visualjudge.apps.demo.data import make_data
+    from visualjudge.apps.demo.study import TASKS as STUDIED_TASKS, fill_labels, make_study
     from visualjudge.vision.tasks import TASKS
 
     started = time.monotonic()
     _clear(out, force)
-    data, dataset, runs = out / "data", out / "dataset", out / "runs"
-    print("1  A data folder: photographs, ground truth made for this demo, controlled errors in it")
-    _make(partial(_fill, data, seed), data, list(TASKS.own))
-    print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
-    _visualjudge("build", data, "--out", dataset, "--seed", seed)
-    print("3  Judges that need no network: the local judge, a rule for restored images, and one")
-    print(
-        "   that answers A in 30 % of the pairs whatever it is shown, which the report should find"
-    )
+    data, dataset, runs, study = out / "data", out / "dataset", out / "runs", out / "study"
     restored = [("--task", name) for name, task in TASKS.own.items() if task.restored]
     judges = {
         "local": (*LOCAL, "--type", "ranking"),
-        "sharpness": ("--backend", "baseline", "--model", "sharpness", *sum(restored, ("--swap",))),
-        "simulated": ("--backend", "baseline", "--model", "oracle:0.9,bias=0.3", "--swap"),
+        "sharpness": (*BASELINE, "sharpness", *sum(restored, ("--swap",))),
+        "simulated": (*BASELINE, "oracle:0.9,bias=0.3", "--swap"),
     }
-    for name, options in judges.items():
-        _visualjudge("judge", dataset, *options, "--out", runs / name)
-    print("4  The report")
-    written = ("--out", out / "report.html", "--json", out / "metrics.json")
-    _visualjudge("report", *(runs / name for name in judges), *written)
-    print("5  Probes: do irrelevant changes influence the local judge?")
-    tasks = sum((("--task", task) for task in PROBED_TASKS), ())
-    probes, probed = out / "probes", runs / "probes-local"
-    _visualjudge("probe", data, "--out", probes, "--n", PROBED, "--seed", seed, *tasks)
-    _visualjudge("judge", probes, *LOCAL, "--out", probed)
-    _visualjudge("report", probed, "--out", out / "probes.html")
-    _study(data, out / "study", seed)
+    seeded, tasks = ("--seed", seed), sum((("--task", task) for task in PROBED_TASKS), ())
+    probes, probed, labels = out / "probes", runs / "probes-local", study / "labels.csv"
+    studied = {
+        study / "runs" / name: (*BASELINE, model, "--set", f"name={name}", "--swap")
+        for name, model in STUDY_JUDGES.items()
+    }
+    hasty = [*studied][-1]
+    written, study_written = (
+        ("--out", folder / "report.html", "--json", folder / "metrics.json")
+        for folder in (out, study)
+    )
+    steps: dict[str, Sequence[Callable[[], object] | Sequence[object]]] = {
+        "1  A data folder: photographs, ground truth made for this demo, controlled errors in it": [
+            partial(_make, make_data, data, list(TASKS.own), seed)
+        ],
+        "2  The dataset: pairwise, ranking and scoring questions in every encoding": [
+            ("build", data, "--out", dataset, *seeded)
+        ],
+        "3  Judges that need no network: the local judge, a rule for restored images, and one\n"
+        "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
+        "find": [("judge", dataset, *how, "--out", runs / name) for name, how in judges.items()],
+        "4  The report": [
+            ("report", *(runs / name for name in judges), *written),
+        ],
+        "5  Probes: do irrelevant changes influence the local judge?": [
+            ("probe", data, "--out", probes, "--n", PROBED, *seeded, *tasks),
+            ("judge", probes, *LOCAL, "--out", probed),
+            ("report", probed, "--out", out / "probes.html"),
+        ],
+        "6  A study: may four models be ranked with either of two simulated judges? The models'\n"
+        "   errors look alike, so each question is also asked without its photograph": [
+            partial(_make, make_study, data, STUDIED_TASKS, seed),
+            ("probe", data, "--out", study / "dataset", *BLIND, "--n", STUDIED, *seeded),
+            *(("judge", study / "dataset", *how, "--out", run) for run, how in studied.items()),
+            ("report", *studied, *study_written),
+        ],
+        f"7  The leaderboard of {hasty.name}, corrected with {LABELS} labels of a person,\n"
+        "   who is here the ground truth": [
+            ("label", hasty, "--kind", "pairwise", "--n", LABELS, "--out", labels),
+            partial(fill_labels, study / "dataset", labels),
+            ("correct", hasty, "--labels", labels, "--json", study / "leaderboard.json"),
+        ],
+    }
+    for title, commands in steps.items():
+        print(title)
+        for step in commands:
+            step() if callable(step) else _visualjudge(*step)
     print(f"\nDone in {time.monotonic() - started:.0f} s.")
     print(f"All tasks and encodings: {(out / 'report.html').resolve()}")
     print(f"Probes of the local judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: {shell('visualjudge', 'studio', dataset)}")
-    print(f"Open {(out / 'study' / 'report.html').resolve()}")
-
-
-def _study(data: Path, out: Path, seed: int) -> None:
-    """Simulate two judges on matched errors of four models, with and without the photographs."""
-    from visualjudge.apps.demo.study import TASKS, fill_labels, make_study
-
-    print("6  A study: may four models be ranked with either of two simulated judges? The models'")
-    print("   errors look alike, so each question is also asked without its photograph")
-    _make(partial(make_study, data, seed=seed), data, TASKS)
-    blind = ("--only", "grey", "--only", "other", "--n", STUDIED)
-    _visualjudge("probe", data, "--out", out / "dataset", *blind, "--seed", seed)
-    runs = [out / "runs" / name for name in STUDY_JUDGES]
-    for run, (name, model) in zip(runs, STUDY_JUDGES.items(), strict=True):
-        asked = ("--backend", "baseline", "--model", model, "--set", f"name={name}", "--swap")
-        _visualjudge("judge", out / "dataset", *asked, "--out", run)
-    labels, hasty = out / "labels.csv", runs[-1]
-    _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
-    print(f"7  The leaderboard of {hasty.name}, corrected with {LABELS} labels of a person")
-    _visualjudge("label", hasty, "--kind", "pairwise", "--n", LABELS, "--out", labels)
-    print(f"{fill_labels(out / 'dataset', labels)} labels, here answered by the ground truth")
-    _visualjudge("correct", hasty, "--labels", labels, "--json", out / "leaderboard.json")
+    print(f"Open {(study / 'report.html').resolve()}")
 
 
 def _clear(out: Path, force: bool) -> None:
     marker = out / ".visualjudge-demo"
-    if out.exists() and any(out.iterdir()):
-        if not force:
-            raise UsageError(
-                f"{out} is not empty; name another --out, or give --force to replace an earlier "
-                "demo"
-            )
-        if not marker.exists():
-            raise UsageError(
-                f"{out} was not written by the demo, so it is not replaced; name another --out"
-            )
-        shutil.rmtree(out)
-    out.mkdir(parents=True, exist_ok=True)
+    if out.exists() and any(out.iterdir()) and not (force and marker.exists()):
+        told = "name another --out, or give --force to replace what an earlier demo wrote"
+        raise UsageError(f"{out} is not empty; {told}")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
     marker.touch()
 
 
-def _make(fill: Callable[[str], int], data: Path, tasks: Collection[str]) -> None:
-    """Write a part of the data folder for each task."""
+def _make(fill: Callable[..., int], data: Path, tasks: Collection[str], seed: int) -> None:
     from visualjudge.core.workers import Workers
 
     total = 0
     with stages() as progress, Workers(min(os.cpu_count() or 1, len(tasks))) as workers:
-        for done, annotations in enumerate(workers.map(fill, tasks), 1):
+        made = workers.map(partial(fill, data, seed=seed), tasks)
+        for done, annotations in enumerate(made, 1):
             total += annotations
             progress("putting errors into the ground truth", done, len(tasks))
     print(f"{total} predictions of {len(tasks)} tasks in {data}")
 
 
-def _fill(data: Path, seed: int, task: str) -> int:
-    from visualjudge.apps.demo.data import make_data
-
-    return sum(annotations for _, annotations in make_data(data, seed=seed, tasks=[task]))
-
-
 def _visualjudge(*arguments: object) -> None:
-    """Run a command as a user would type it, and print it."""
     from visualjudge.cli.main import app as visualjudge
 
     words = [str(argument) for argument in arguments]
     print(f"$ {shell('visualjudge', *words)}", flush=True)
-    status = visualjudge(words, standalone_mode=False)
-    if status:
+    if status := visualjudge(words, standalone_mode=False):
         raise RunError(f"the demo stopped: visualjudge {words[0]} ended with status {status}")

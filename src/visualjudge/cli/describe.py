@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following, following_judge, say, stages, tell
-from visualjudge.core.atomic import write_json
+from visualjudge.cli.output import end_with, following, say, stages, tell, write
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
@@ -64,10 +65,10 @@ def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
     dataset = dataset.choose(part)
     with stages() as progress:
         audited = audit(dataset, tick=lambda done, total: progress("reading images", done, total))
-    if json is not None:
-        write_json(json, audited.json())
-    typer.echo(str(audited))
-    following_judge(dataset, folder, "--swap", "--out", "RUN")
+    write(json, audited.json())
+    print(audited)
+    if not dataset.labels_only:
+        following("judge", folder, "--swap", "--out", "RUN")
     if audited.findings:
         raise typer.Exit(1)
 
@@ -86,21 +87,18 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
         describe_task(name, [entry.annotation for entry in data.entries(name)]) for name in tasks
     ]
     equal = [reason for name in tasks for reason in equal_sources(data, name)]
-    ranges, problems = data.other_ranges(tasks), list(data.problems)
-    if json:
-        tasks_json = [each.to_json() for each in described]
-        write_json(json, {"tasks": tasks_json, "invalid_records": len(problems)})
+    problems, tasks_json = list(data.problems), [each.to_json() for each in described]
+    write(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     if described:
-        print(_table(described))
-    say(*(f"warning: {told}" for told in ranges))
+        print(_table(described).text())
     compared = [each.task for each in described if each.whole.pairs]
+    warnings = [*data.other_ranges(tasks), *(equal if compared else ())]
+    say(*(f"warning: {told}" for told in warnings))
     if described and not compared:
-        other = "import a second --source into this folder, or run `visualjudge perturb`"
-        why = "; ".join(equal) or other
+        why = "; ".join(equal) or "import a second --source, or run `visualjudge perturb`"
         print(f"no two predictions can be compared: {why}; single scores can be asked")
         following("build", folder, "--out", "DATASET")
     else:
-        say(*(f"warning: {reason}" for reason in equal))
         named = ("--task", compared[0]) if len(compared) > 1 else ()
         several = any(len(each.by_source) > 1 for each in described)
         goal = () if several else ("--goal", "right")
@@ -108,24 +106,17 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
     tell(problems, skip=False)
 
 
-def _table(described: list[Description]) -> str:
-    rows = []
+def _table(described: list[Description]) -> Table:
+    rows, notes = [], []
     for each in described:
-        rows.append(_row(each.task, "all", each.whole))
-        for heading, parts in (("source", each.by_source), ("error", each.by_error_type)):
-            rows += [
-                _row(each.task, f"{heading} {part.name}", part) for part in parts if len(parts) > 1
-            ]
-    notes = [
-        f"{each.task}: shown and scored: {threshold}"
-        for each in described
-        for threshold in each.thresholds
-    ]
-    return Table(COLUMNS, tuple(rows), tuple(notes), keys=2).text()
+        parts = {"all": each.whole}
+        for heading, slices in (("source", each.by_source), ("error", each.by_error_type)):
+            parts |= {f"{heading} {part.name}": part for part in slices if len(slices) > 1}
+        rows += [(each.task, name, *_cells(part)) for name, part in parts.items()]
+        notes += [f"{each.task}: shown and scored: {threshold}" for threshold in each.thresholds]
+    return Table(COLUMNS, tuple(rows), tuple(notes), keys=2)
 
 
-def _row(task: str, name: str, part: Slice) -> tuple[str, ...]:
-    counts = (part.annotations, part.images, part.groups, part.pairs)
-    values = (part.score_q1, part.score_median, part.score_q3, part.margin_median)
-    shown = ("–" if value is None else f"{value:.2f}" for value in values)
-    return (task, name, *map(str, counts), *shown)
+def _cells(part: Slice) -> Iterator[str]:
+    for value in astuple(part)[1:]:
+        yield "–" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)

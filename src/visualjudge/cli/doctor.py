@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import typer
-
 from visualjudge.cli.options import ModelOptions
-from visualjudge.cli.output import AsJson, following, print_json
+from visualjudge.cli.output import AsJson, end_with, following, print_json
+from visualjudge.core.text_tables import Table
 
 
 def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
@@ -22,8 +21,7 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     from visualjudge.apps.starting import doctor as checks
     from visualjudge.clients.masked_secrets import check_url
 
-    if client.base_url:
-        check_url(client.base_url, "--base-url")
+    check_url(client.base_url or "http://localhost", "--base-url")
     config = client.config() if client.model else None
     found = [*checks.environment(), *checks.keys()]
     if client.base_url:
@@ -34,15 +32,9 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     if as_json:
         print_json(map(asdict, found))
     else:
-        width = max(len(check.name) for check in found)
-        for check in found:
-            print(f"{check.name:{width}}  {check.status:7}  {check.detail}")
-            if check.advice:
-                print(f"{'':{width}}  {'':7}  {check.advice}")
-        if failed:
-            print(f"failed: {', '.join(failed)}")
-        else:
-            following("demo")
-            following("init", "FOLDER", title="or")
-    if failed:
-        raise typer.Exit(1)
+        cells = [(one.name, one.status, one.detail, one.advice or "") for one in found]
+        print(Table(("Check", "Status", "Detail", "Advice"), tuple(cells)).text())
+    end_with([f"failed: {', '.join(failed)}"] if failed else [])
+    if not as_json:
+        following("demo")
+        following("init", "FOLDER", title="or")

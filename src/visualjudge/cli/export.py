@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following_judge, stages
+from visualjudge.cli.output import following, stages
 from visualjudge.core.registry import added
 from visualjudge.options import Choice
 
@@ -48,6 +48,6 @@ def export(
             lambda done, total: progress(f"writing {form}", done, total),
             force=force,
         )
-    for file in files:
-        print(file)
-    following_judge(read, dataset, "--model", "MODEL", "--out", "RUN")
+    print("\n".join(map(str, files)))
+    if not read.labels_only:
+        following("judge", dataset, "--model", "MODEL", "--out", "RUN")

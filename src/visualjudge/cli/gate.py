@@ -9,56 +9,54 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.options import ModelOptions, MovedDataset, with_groups
-from visualjudge.cli.output import following, say
-from visualjudge.core.atomic import write_text
+from visualjudge.cli.main import command_of
+from visualjudge.cli.options import ModelOptions, MovedDataset
+from visualjudge.cli.output import following, say, write as write_to
 from visualjudge.core.errors import UsageError
 
 if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check
     from visualjudge.apps.gate.lock import Lock
+    from visualjudge.dataset.folder import Dataset
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Check in continuous integration that a judge is still the one that was tested.",
-    epilog="Example: visualjudge gate check runs/new --lock judge.lock",
-)
 LockFile = Annotated[Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")]
 # Parameters of a run that are options of judging; those of :data:`SENT` are the client's.
-JUDGED = ("mode", "retries", "ties", "read", "tools", "max_tool_calls", "seed")
+JUDGED = (
+    *("mode", "retries", "ties", "read", "tools", "max_tool_calls", "seed"),
+    *("swap", "repeats"),
+)
 SENT = ("temperature", "max_tokens", "top_p", "effort")
 
 
-@app.command(epilog="Example: visualjudge gate write runs/gpt --out judge.lock")
 def write(
     run: Annotated[Path, typer.Argument(help="A finished run.", metavar="RUN")],
     out: Annotated[Path, typer.Option(help="File to commit.", metavar="FILE")],
     dataset: MovedDataset = None,
 ) -> None:
-    """Write who was asked what, the answer and the accuracy into a small file to commit."""
+    """Write who was asked what, the answer and the accuracy into a small file to commit.
+
+    Example: visualjudge gate write runs/gpt --out judge.lock
+    """
     from visualjudge.apps.gate.lock import lock_of
 
     analysis, questions = _read(run, dataset)
     lock = lock_of(analysis, run, questions)
     lock.write(out)
-    accuracy = 100 * lock.accuracy["value"]
-    print(f"{out}: {accuracy:.1f} % right, answer {lock.answer}, {len(lock.canaries)} canaries")
+    print(
+        f"{out}: {100 * lock.accuracy['value']:.1f} % right, answer {lock.answer}, "
+        f"{len(lock.canaries)} canaries"
+    )
     following("gate", "check", run, "--lock", out)
 
 
-@app.command(
-    epilog="Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock"
-)
-@with_groups
 def check(
     lock: LockFile,
     model: ModelOptions,
     run: Annotated[Path | None, typer.Argument(help="A finished run.", metavar="[RUN]")] = None,
     dataset: MovedDataset = None,
     tolerance: Annotated[
-        float, typer.Option(help="Loss of accuracy that must not pass.", metavar="SHARE")
+        float,
+        typer.Option(min=0, max=1, help="Loss of accuracy that must not pass.", metavar="SHARE"),
     ] = 0.1,
     junit: Annotated[Path | None, typer.Option(help="JUnit XML to write.", metavar="FILE")] = None,
     summary: Annotated[Path | None, typer.Option(help="Markdown to write.", metavar="FILE")] = None,
@@ -66,36 +64,40 @@ def check(
     """Check a run, or a model that is asked now: its canaries first, the rest only if needed.
 
     Exit status: 0 holds, 1 broken, 2 a mistake, 3 can't tell, 4 stale.
+
+    Example: visualjudge gate check --dataset data --model gpt-4o --lock judge.lock
     """
     from visualjudge.apps.gate import results
     from visualjudge.apps.gate.check import check_run
     from visualjudge.apps.gate.lock import read_lock
+    from visualjudge.dataset.folder import load_dataset
 
-    if not 0 < tolerance < 1:
-        raise UsageError(f"--tolerance must be between 0 and 1, got {tolerance:g}")
-    if (run is None) == (model.model is None):
+    if (run is None) == (model.model is None or dataset is None):
         raise UsageError("name a run, or --dataset and --model, to check")
     locked = read_lock(lock)
     if run is not None:
         found = check_run(locked, *_read(run, dataset), tolerance)
-    elif dataset is None:
-        raise UsageError("--dataset is missing: the dataset that was asked")
     else:
-        found = _of_model(locked, model, dataset, tolerance)
+        assert dataset is not None
+        found = _of_model(locked, model, load_dataset(dataset), tolerance)
     print(results.text(found))
-    if junit is not None:
-        write_text(junit, results.junit(found))
+    write_to(junit, results.junit(found))
     page = results.markdown(found, locked)
-    if summary is not None:
-        write_text(summary, page)
+    write_to(summary, page)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(step).open("a", encoding="utf-8") as file:
             file.write(page)
     raise typer.Exit(found.status)
 
 
+app = command_of(
+    {"write": write, "check": check},
+    help="Check in continuous integration that a judge is still the one that was tested.",
+    epilog="Example: visualjudge gate check runs/new --lock judge.lock",
+)
+
+
 def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
-    """Return the analysis of a run, and the dataset that was asked."""
     from visualjudge.analysis.analysing import analyse
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.folder import RunFolder
@@ -104,43 +106,38 @@ def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
     return analyse([run], dataset=dataset), questions
 
 
-def _of_model(lock: Lock, model: ModelOptions, dataset: Path, tolerance: float) -> Check:
+def _of_model(lock: Lock, model: ModelOptions, dataset: Dataset, tolerance: float) -> Check:
     """Ask the canaries and, if they do not decide, all questions of the lock."""
     from visualjudge.analysis.analysing import analyse
     from visualjudge.apps.gate.check import Check, changes, check_canaries, check_run
     from visualjudge.apps.gate.lock import questions_of
-    from visualjudge.dataset.folder import load_dataset
     from visualjudge.options import Choice
 
-    read = load_dataset(dataset)
     pairs = [
         question.id
-        for question in read
+        for question in dataset
         if question.question_type == "pairwise"
         and (question.probe is None or question.probe.design == "control")
-    ]
-    asked = questions_of(read, pairs[: lock.questions["number"]])
-    if stale := changes(lock, lock.judge, asked):
+    ][: lock.questions["number"]]
+    if stale := changes(lock, lock.judge, questions_of(dataset, pairs)):
         return Check("stale", stale)
+    canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        canaries = tuple(row["id"] for row in lock.canaries)
-        few = _judged(lock, model, read.choose(Choice(ids=canaries)), Path(scratch) / "canaries")
+        few = _judged(lock, model, dataset.choose(Choice(ids=canaries)), Path(scratch, "canaries"))
         found = check_canaries(lock, analyse([few]), tolerance)
         if found.state != "can't tell" or len(canaries) == lock.questions["number"]:
             return found
         say(f"{len(canaries)} canaries do not decide; asking the rest")
-        ids = tuple(pairs[: lock.questions["number"]])
-        whole = _judged(lock, model, read.choose(Choice(ids=ids)), Path(scratch) / "all")
-        return check_run(lock, analyse([whole]), read, tolerance)
+        whole = _judged(lock, model, dataset.choose(Choice(ids=tuple(pairs))), Path(scratch, "all"))
+        return check_run(lock, analyse([whole]), dataset, tolerance)
 
 
-def _judged(lock: Lock, model: ModelOptions, dataset: Any, out: Path) -> Path:
+def _judged(lock: Lock, model: ModelOptions, dataset: Dataset, out: Path) -> Path:
     from visualjudge.apps.frontdoor.judge import judge
 
-    parameters = lock.judge.get("parameters") or {}
-    sent = {name: parameters[name] for name in SENT if parameters.get(name) is not None}
-    options = {name: parameters[name] for name in JUDGED if parameters.get(name) is not None}
-    options |= {name: lock.judge[name] for name in ("swap", "repeats") if lock.judge.get(name)}
-    asked = model.asked({**sent, **model.config()}, 16)
-    judge(dataset, asked, out, progress=False, **options)
+    parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}
+    stated = {name: value for name, value in parameters.items() if value is not None}
+    sent = {name: stated[name] for name in SENT if name in stated}
+    options = {name: stated[name] for name in JUDGED if name in stated}
+    judge(dataset, model.client(concurrency=16, **sent), out, progress=False, **options)
     return out

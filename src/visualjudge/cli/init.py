@@ -22,7 +22,6 @@ def init(
     """
     from visualjudge.apps.starting.project import write_project
 
-    for path in write_project(folder):
-        print(path)
+    print("\n".join(map(str, write_project(folder))))
     following("import", "FORMAT", "--out", folder / "data")
     print(f"then: {shell('python', folder / 'study.py')}")

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.options import (
-    BudgetOptions,
-    ModelOptions,
-    open_asked,
-    settings,
-    with_settings,
-)
-from visualjudge.cli.output import following, interruptible, say
+from visualjudge.cli.options import BudgetOptions, ModelOptions, settings, with_settings
+from visualjudge.cli.output import following, remark
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import Choice, JudgeOptions
 
 if TYPE_CHECKING:
-    from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
     from visualjudge.runs.budget import Budget
@@ -50,61 +42,42 @@ def judge(
 
     Example: visualjudge judge dataset --model gpt-4o --swap --out run
     """
-    from visualjudge.apps.frontdoor.judge import judge_async
+    from visualjudge.apps.frontdoor.judge import judge as ask
+    from visualjudge.clients.batch.batched_client import Settings
+    from visualjudge.clients.registry import BATCH_REGISTRY
     from visualjudge.dataset.folder import META, load_dataset
-    from visualjudge.runs.budget import Budget
 
     if out.is_file() or (out / META).is_file():
-        kind = "file" if out.is_file() else "dataset"
-        raise UsageError(f"--out must be a folder of its own, got the {kind} {out}")
+        raise UsageError(f"--out must be a folder of its own, got a file or dataset, {out}")
     chosen = load_dataset(dataset).choose(choice)
     stated = settings(model.set)
     options = with_settings(options, stated)
     spending = budget.budget(stated.pop("max_tokens_total", None))
-    prices = spending.prices
-    batches = _batches(stated) if batch else None
     if dry_run:
         if batch:
-            from visualjudge.clients.registry import BATCH_REGISTRY
-
-            prices = replace(prices, share=BATCH_REGISTRY.find(model.backend).discount)
-        _dry_run(chosen, out, Budget(spending.limits, prices), options)
+            provider = BATCH_REGISTRY.find(model.backend)
+            spending.prices = replace(spending.prices, share=provider.discount)
+        _dry_run(chosen, out, spending, options)
         return
-    config = {} if model.backend == PANEL else model.config(stated)
-    extractor = None
-    if extractor_model is not None:
-        extractor = open_asked(config | {"model_name": extractor_model}, options.concurrency)
-    asked: Any = (
-        model.asked(config, options.concurrency, batches) if config else _panel(model.model)
-    )
-    done = interruptible(
-        "asking",
-        partial(
-            judge_async,
-            chosen,
-            asked,
-            out,
-            options=options,
-            extractor=extractor,
-            limits=spending.limits,
-            prices=prices,
-        ),
-        f"the verdicts so far are in {out}; continue with --resume",
+    if batch:
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("visualjudge.batches").setLevel(logging.INFO)
+        stated["batch"] = Settings(stated.pop("batch_size", None), not stated.pop("no_wait", False))
+    defaults = {"concurrency": options.concurrency}
+    asked = _panel(model.model) if model.backend == PANEL else model.client(stated, **defaults)
+    reader = stated | {"model_name": extractor_model}
+    extractor = model.client(reader, **defaults) if extractor_model else None
+    done = ask(
+        chosen,
+        asked,
+        out,
+        options=options,
+        extractor=extractor,
+        limits=spending.limits,
+        prices=spending.prices,
     )
     assert done.report is not None
     _finish(done.report, out)
-
-
-def _batches(own: dict[str, Any]) -> Settings:
-    """Take the settings of batches from ``own``; what happens to each is printed on stderr."""
-    import logging
-
-    from visualjudge.clients.batch.batched_client import Settings
-
-    log = logging.getLogger("visualjudge.batches")
-    log.setLevel(logging.INFO)
-    log.addHandler(logging.StreamHandler())
-    return Settings(own.pop("batch_size", None), wait=not own.pop("no_wait", False))
 
 
 def _panel(runs: str | None) -> Judge:
@@ -120,81 +93,58 @@ def _panel(runs: str | None) -> Judge:
 
 
 def _dry_run(dataset: Dataset, out: Path, budget: Budget, options: JudgeOptions) -> None:
-    from visualjudge.judges.question_judge import MORE_REQUESTS
     from visualjudge.runs.asks import check_images, estimate, still_to_ask
     from visualjudge.runs.budget import money
 
     check_images(dataset, dataset.questions[: options.limit])
-    prices, limits = budget.prices, budget.limits
     reasons = options.mode == "auto" and not options.tools
     missing = still_to_ask(out, dataset.questions, options)
-    cost = estimate(dataset, missing, prices, reasons=reasons)
-    beside = ""
-    if options.tools:
-        most = options.max_tool_calls + MORE_REQUESTS
-        beside = f" (one a question, without tool calls; with --tools up to {most})"
-    elif options.retries:
-        beside = " (one a question, without retries)"
-    reply = "reasons and an answer" if reasons else "an answer without reasoning"
-    print(f"calls: {cost.calls}{beside}")
+    cost = estimate(dataset, missing, budget.prices, reasons=reasons)
+    more = " (one a question, without retries and calls of tools)"
+    print(f"calls: {cost.calls}{more if options.tools or options.retries else ''}")
     print(f"images: {cost.images} ({cost.different_images} different files)")
+    reply = "reasons and an answer" if reasons else "an answer without reasoning"
     print(f"tokens, estimated: {cost.tokens_in} in, {cost.tokens_out} out ({reply})")
-    if prices.are_stated:
+    if budget.prices.are_stated:
         print(f"cost, estimated: {money(cost.cost)}")
-    needed = {
-        "--max-calls": (cost.calls, limits.max_calls),
-        "--max-cost": (cost.cost, limits.max_cost),
-        "max_tokens_total": (cost.tokens_in + cost.tokens_out, limits.max_tokens),
-    }
-    for name, (whole, limit) in needed.items():
-        if limit is not None and limit < whole:
-            print(f"{name} {limit} stops the run after about {100 * limit / whole:.0f} % of it")
 
 
 def _finish(report: RunReport, out: Path) -> None:
     """Report how the run ended; exit with status 1 if a call failed or verdicts are missing."""
+    from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
-    spent = spent_in_all(report.progress, report.total)
+    total, causes, stopped = report.statuses.total(), report.causes, report.progress.stopped
     cached = f"{report.from_cache} from the reply cache" if report.from_cache else ""
-    money = "; ".join(filter(None, (spent, cached)))
-    verdicts = pluralize(report.statuses.total(), "verdict")
-    ending = f" ({money})" if money else ""
-    print(f"{out}: {verdicts}: {counted(report.statuses) or 'none'}{ending}")
-    say(*_notes(report, out))
-    if report.statuses["api_error"] or report.missing:
+    money = "; ".join(filter(None, (spent_in_all(report.progress, report.total), cached)))
+    verdicts = f"{out}: {pluralize(total, 'verdict')}: {counted(report.statuses) or 'none'}"
+    print(f"{verdicts} ({money})" if money else verdicts)
+    errors, excess = report.statuses["api_error"], report.progress.budget.excess()
+    served = " · ".join(f"{who} {n}" for who, n in report.served.most_common())
+    failures, server = report.diagnostics.failures, report.server or ""
+    reason = report.last_error or "no reason was given"
+    failed = f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
+    missing = pluralize(report.missing, "verdict is", "verdicts are")
+    notes = {
+        f"{out}: the last line was cut because the run was killed; its question was repeated": (
+            report.torn_bytes
+        ),
+        str(excess): excess and excess != stopped,
+        **dict.fromkeys(report.diagnostics.adjustments, True),
+        f"answered by {len(report.served)} models: {served}": len(report.served) > 1,
+        f"failed calls, including those that succeeded on retry: {counted(failures)}": failures,
+        f"verdicts without an answer, by cause: {counted(causes)}": causes,
+        f"{failed}; --resume --set retry_errors=true asks again": errors,
+        f"the last: {reason if server in reason else f'{server}: {reason}'}": errors,
+        "no call was answered; --set attempts=25 waits about 5 minutes for a starting server": (
+            causes["connection"] == total > 0
+        ),
+        f"{stopped or 'stopped'}; {missing} missing; continue with --resume": report.missing,
+    }
+    if causes["declined"] == total > 0:
+        replies = (verdict.raw_response for verdict in RunFolder(out).verdicts().values())
+        notes[f"every question was declined; the first reply: {next(filter(None, replies))}"] = True
+    remark(notes)
+    if errors or report.missing:
         raise typer.Exit(1)
     following("report", out, "--out", "report.html")
-
-
-def _notes(report: RunReport, out: Path) -> Iterator[str]:
-    """Yield what a user should know about a run that has ended."""
-    from visualjudge.runs.folder import RunFolder
-    from visualjudge.runs.progress_display import counted
-
-    total, stopped = report.statuses.total(), report.progress.stopped
-    if report.torn_bytes:
-        yield f"{out}: the last line was cut because the run was killed; its question was repeated"
-    if (excess := report.progress.budget.excess()) and excess != stopped:
-        yield excess
-    yield from report.diagnostics.adjustments
-    if len(report.served) > 1:
-        counts = (f"{who} {n}" for who, n in report.served.most_common())
-        yield f"answered by {len(report.served)} models: {' · '.join(counts)}"
-    if failures := report.diagnostics.failures:
-        yield f"failed calls, including those that succeeded on retry: {counted(failures)}"
-    if report.causes:
-        yield f"verdicts without an answer, by cause: {counted(report.causes)}"
-    if report.causes["declined"] == total > 0:
-        replies = (verdict.raw_response for verdict in RunFolder(out).verdicts().values())
-        yield f"every question was declined; the first reply: {next(filter(None, replies), '')}"
-    if errors := report.statuses["api_error"]:
-        failed = f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
-        yield f"{failed}; --resume --set retry_errors=true asks again"
-        error, server = report.last_error or "no reason was given", report.server or ""
-        yield f"the last: {error}" if server in error else f"the last: {server}: {error}"
-    if report.causes["connection"] == total > 0:
-        yield "no call was answered; --set attempts=25 waits about 5 minutes for a starting server"
-    if report.missing:
-        missing = pluralize(report.missing, "verdict is", "verdicts are")
-        yield f"{stopped or 'stopped'}; {missing} missing; continue with --resume"

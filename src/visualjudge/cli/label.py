@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from visualjudge.cli.options import MovedDataset, SeedOption
-from visualjudge.cli.output import end_with, following, say
-from visualjudge.core.atomic import write_text
+from visualjudge.cli.output import end_with, following, say, write
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import harmless
@@ -47,11 +46,11 @@ def label(
             "to it"
         )
     queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
-    write_text(out, harmless(queue.table()).write_csv())
+    write(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
-    typer.echo(f"{out}: {queue.drawn} of {nouns}; fill in the column {column}")
+    print(f"{out}: {queue.drawn} of {nouns}; fill in the column {column}")
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )

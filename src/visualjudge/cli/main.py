@@ -10,7 +10,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
 from visualjudge.cli.options import with_groups
-from visualjudge.cli.output import guard, say
+from visualjudge.cli.output import Checked, say
 from visualjudge.core.errors import UsageError, VisualJudgeError
 
 PANELS = {
@@ -70,6 +70,8 @@ RETIRED = {
     "encodings": "show encodings",
     "fetch": "adopt --fetch",
     "gallery": "tools/gallery.py in the repository",
+    "import lvis": "import coco, which recognises LVIS",
+    "mmbench report": "mmbench eval --out FILE.html",
     "plugins": "show plugins",
     "prompts": "tools/prompt_pages.py in the repository",
     "train-local": "tools/train_local.py in the repository",
@@ -79,60 +81,45 @@ RETIRED = {
 }
 
 
-def command_named(name: str) -> Any:
-    """Return a command, or the group of its sub-commands."""
-    module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
-    if hasattr(module, "app"):
-        return typer.main.get_command(module.app)
-    return command_of(name, getattr(module, name))
+class Group(TyperGroup):
+    """Commands of which a misspelt one is answered with the one meant, a retired one with its
+    successor.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, known = args[0], self.list_commands(ctx)
+        path = f"{ctx.info_name} {name}" if ctx.parent else name
+        if path in RETIRED:
+            raise UsageError(f"{path} was removed in 1.1; use: {RETIRED[path]}")
+        if name not in known and not name.startswith("-"):
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
+            raise UsageError(f"no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
 
-def command_of(name: str, function: Callable[..., None], **more: Any) -> Any:
-    """Return the command that a function is, with each of its groups of options."""
-    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    app.command(name, **more)(with_groups(function))
+def command_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> Any:
+    """Return the command that a function is, or the group of several."""
+    app = typer.Typer(
+        cls=Group,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        **group,
+    )
+    for name, function in commands.items():
+        app.command(name, cls=Checked)(with_groups(function))
     return typer.main.get_command(app)
 
 
-class LazyCommands(TyperGroup):
-    """A group that lists its commands without importing them; subclasses name and make them."""
-
-    def texts(self) -> dict[str, str]:
-        """Return the help of each command by name."""
-        raise NotImplementedError
-
-    def made(self, name: str) -> Any:
-        """Create the command."""
-        raise NotImplementedError
-
-    def panel(self, name: str) -> str | None:
-        """Return the heading under which the help lists a command."""
-        return next((title for title, commands in PANELS.items() if name in commands), None)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.texts())
-
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        if cmd_name not in self.texts():
-            return None
-        return TyperCommand(
-            cmd_name, help=self.texts()[cmd_name], rich_help_panel=self.panel(cmd_name)
-        )
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        if args[0] not in self.texts() and not args[0].startswith("-"):
-            close = difflib.get_close_matches(args[0], self.texts(), 1)
-            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(self.texts())}"
-            raise UsageError(f"no command {args[0]!r}; {hint}")
-        found, _, rest = super().resolve_command(ctx, args)
-        command = self.made(str(found))
-        command.name = found
-        guard(command)
-        return found, command, rest
+def command_named(name: str) -> Any:
+    """Return a command, or the group of its sub-commands."""
+    module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
+    return getattr(module, "app", None) or command_of({name: getattr(module, name)})
 
 
-class Commands(LazyCommands):
-    """The commands of :data:`PANELS`."""
+class Commands(Group):
+    """The commands of :data:`PANELS`, listed without importing them."""
 
     def texts(self) -> dict[str, str]:
         return COMMANDS
@@ -140,10 +127,19 @@ class Commands(LazyCommands):
     def made(self, name: str) -> Any:
         return command_named(name)
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.texts())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        panel = next((title for title, names in PANELS.items() if cmd_name in names), None)
+        text = self.texts().get(cmd_name)
+        return TyperCommand(cmd_name, help=text, rich_help_panel=panel) if text else None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        if args[0] in RETIRED:
-            raise UsageError(f"{args[0]} was removed in 1.1; use: {RETIRED[args[0]]}")
-        return super().resolve_command(ctx, args)
+        found, _, rest = super().resolve_command(ctx, args)
+        command = self.made(str(found))
+        command.name = found
+        return found, command, rest
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)
@@ -160,22 +156,13 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
         print(f"visualjudge {visualjudge.__version__}")
         raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """visualjudge."""
 
 
 def run() -> None:
@@ -205,6 +192,7 @@ def _status() -> int:
     except BrokenPipeError:
         return 1
     except (KeyboardInterrupt, typer.Abort):
+        say("cancelled; a run of judge, mmbench or pipeline continues with --resume")
         return 130
     except MemoryError:
         say("out of memory; fewer --workers or a lower --concurrency need less")
@@ -215,22 +203,20 @@ def _status() -> int:
 
 
 def _usage(error: Any) -> str:
-    """Return an error of the option parser in one line, with the command whose help has more."""
-    text = error.format_message().rstrip(".").replace("Value error, ", "")
+    text = error.format_message().rstrip(".").replace("Value error, ", "") or "a command is missing"
     if "unexpected extra argument" in text:
         text += "; quote a pattern or a value with spaces, and repeat an option for each value"
-    path = error.ctx.command_path if error.ctx else "visualjudge"
-    return f"{text}; see {path} --help"
+    return f"{text}; see {error.ctx.command_path if error.ctx else 'visualjudge'} --help"
 
 
 def _terminated(number: int, frame: object) -> None:
-    """Exit as after Ctrl-C, so that partial output is removed."""
+    # exit as after Ctrl-C, so that partial output is removed
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.exit(128 + number)
 
 
 def _run_and_flush() -> int:
-    """Flush the output too, since a full device is noticed only at the last write."""
+    # flush the output too, since a full device is noticed only at the last write
     try:
         return app(standalone_mode=False) or 0
     finally:

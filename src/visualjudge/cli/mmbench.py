@@ -6,49 +6,26 @@ import asyncio
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import (
-    BudgetOptions,
-    JsonFile,
-    ModelOptions,
-    PageFile,
-    SkipInvalid,
-    open_asked,
-    with_groups,
-)
-from visualjudge.cli.output import following, interruptible, keep, say, tell
-from visualjudge.core.atomic import write_json, write_text
+from visualjudge.cli.main import command_of
+from visualjudge.cli.options import BudgetOptions, JsonFile, ModelOptions, PageFile, SkipInvalid
+from visualjudge.cli.output import following, interruptible, keep, remark, say, tell, write
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import CallOptions
 
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.ask_model import InferReport
-    from visualjudge.apps.mmbench.evaluate import Evaluation
-    from visualjudge.apps.mmbench.table import Row, Table
-    from visualjudge.clients.base import Client
+    from visualjudge.apps.mmbench.table import Table
 
 SHOWN = 20
-KEPT = "the replies so far are on disk"
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Multiple choice in MMBench's format: rotate, ask, score.",
-    epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
-)
-
-
 RulesName = Literal["strict", "vlmevalkit"]
 Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")]
 
 
-@app.command(epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx")
-@with_groups
 def infer(
     data: Data,
     out: Annotated[Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")],
@@ -62,37 +39,37 @@ def infer(
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
     server).
+
+    Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx
     """
     from visualjudge.apps.mmbench.ask_model import infer as ask_all
     from visualjudge.apps.mmbench.question_prompt import choice_template
+    from visualjudge.apps.mmbench.table_images import image_problems
 
     if (journal := out.with_suffix(".jsonl")).is_file():
         keep("--out (its .jsonl)", journal, [data])
-    # the most probable reply, unless --set temperature=null leaves it to the server
-    config = model.config(temperature=0.0)
-    asset = choice_template(template)
-    table = _table(data, skip_invalid, column="image")
-    rows = _askable(table, table.rows[: run.limit], skip_invalid)
-    asked = open_asked(config, run.concurrency)
+    table = _table(data, skip_invalid)
+    if "image" not in table.columns:
+        raise DataError(f"{data}: no column 'image' (columns: {', '.join(table.columns)[:300]})")
+    rows = table.rows[: run.limit]
+    problems = image_problems(table, rows)
+    _left_out(problems.values(), f"{data}: {pluralize(len(problems), 'image')}", skip_invalid)
     asking = partial(
         ask_all,
         table,
-        rows,
-        asked,
-        asset,
+        [row for row in rows if row.index not in problems],
+        # the most probable reply, unless --set temperature=null leaves it to the server
+        model.client(temperature=0.0, concurrency=run.concurrency),
+        choice_template(template),
         out,
         resume=run.resume,
         concurrency=run.concurrency,
         budget=budget.budget(),
     )
-    _finish(interruptible("asking", asking, KEPT), out)
+    _finish(interruptible("asking", asking), out)
     following("mmbench", "eval", out, "--data", data)
 
 
-@app.command(
-    "eval", epilog="Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --out report.html"
-)
-@with_groups
 def evaluate(
     predictions: Annotated[
         list[Path], typer.Argument(help="Results, one file per model.", metavar="FILE...")
@@ -112,7 +89,12 @@ def evaluate(
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable
     replies. With --model, that model matches replies that the rules cannot read.
+
+    Example: visualjudge mmbench eval pred.xlsx --data DATA.tsv --out report.html
     """
+    from visualjudge.apps.mmbench.evaluate import evaluate as score
+    from visualjudge.apps.mmbench.llm_matcher import match, unread
+    from visualjudge.apps.mmbench.reply_files import read_predictions
     from visualjudge.apps.mmbench.report_page import page
     from visualjudge.apps.mmbench.scores import Model, as_json, as_text, scores
 
@@ -120,24 +102,31 @@ def evaluate(
     if len(names) != len(predictions) or len(set(names)) != len(names):
         told = "a name of its own for each result file"
         raise UsageError(f"--name must be given {told}, got {', '.join(names)}")
-    table = _table(data, skip_invalid)
-    asked = open_asked(matcher.config(), 16) if matcher.model else None
-    models = [
-        Model(label, _evaluation(table, path, rules, asked))
-        for label, path in zip(names, predictions, strict=True)
-    ]
+    table, models = _table(data, skip_invalid), []
+    asked = matcher.client(concurrency=16) if matcher.model else None
+    for label, path in zip(names, predictions, strict=True):
+        replies, notes = read_predictions(path, table)
+        say(*notes)
+        result = score(table, replies, rules)
+        if asked is not None:
+            matched = asyncio.run(match(unread(result), asked))
+            result = score(table, replies, rules, matched=matched)
+        models.append(Model(label, result))
     numbers = [scores(model.evaluation) for model in models]
-    if json is not None:
-        write_json(json, as_json(models) if len(models) > 1 else numbers[0])
-    if out is not None:
-        write_text(out, page(table, models, most=wrong))
+    write(json, as_json(models) if len(models) > 1 else numbers[0])
+    write(out, page(table, models, most=wrong) if out else None)
     print(as_text(models))
     for found in numbers:
-        _say_doubts(found)
+        doubts = {
+            "lack a rotation and count neither way": found["invalid_groups"],
+            "have an index that the table does not have": found["unknown"],
+            "are read differently by the strict rules (see differs)": found.get("differs") or (),
+        }
+        for what, names in doubts.items():
+            remark({f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names})
     following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
 
 
-@app.command(epilog="Example: visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv")
 def circular(
     data: Data,
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", metavar="FILE")],
@@ -145,41 +134,36 @@ def circular(
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds
     k·1000000 to the index.
+
+    Example: visualjudge mmbench circular DATA.tsv --out ROTATIONS.tsv
     """
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
 
     table = _table(data, skip_invalid)
     lost = without_image(table)
-    _left_out(
-        lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid
-    )
-    count = write_rotations(table, out, skip=lost)
-    print(
-        f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}"
-    )
+    records = f"{data}: the images of {pluralize(len(lost), 'record')}"
+    _left_out(lost.values(), records, skip_invalid)
+    rows = pluralize(write_rotations(table, out, skip=lost), "row")
+    print(f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}")
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
+
+
+app = command_of(
+    {"infer": infer, "eval": evaluate, "circular": circular},
+    help="Multiple choice in MMBench's format: rotate, ask, score.",
+    epilog="Example: visualjudge mmbench infer DATA.tsv --model gpt-4o --out pred.xlsx",
+)
 
 
 # ---------------------------------------------------------------- steps
 
 
-def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
+def _table(path: Path, skip_invalid: bool) -> Table:
     from visualjudge.apps.mmbench.table import read_table
 
     table = read_table(path)
-    if column and column not in table.columns:
-        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]})")
     _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
     return table
-
-
-def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
-    """Return the rows with a readable image; problems are reported before anything is asked."""
-    from visualjudge.apps.mmbench.table_images import image_problems
-
-    problems = image_problems(table, rows)
-    _left_out(problems.values(), f"{table.path}: {pluralize(len(problems), 'image')}", skip_invalid)
-    return [row for row in rows if row.index not in problems]
 
 
 def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> None:
@@ -193,51 +177,23 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
 def _finish(result: InferReport, workbook: Path) -> None:
     from visualjudge.runs.progress_display import counted, spent_in_all
 
-    journal = workbook.with_suffix(".jsonl")
+    journal, progress = workbook.with_suffix(".jsonl"), result.progress
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     replied = pluralize(result.replied, "reply")
     print(f"{workbook}: {replied}{statuses} ({journal.name} is the record)")
-    if money := spent_in_all(result.progress, result.total):
+    if money := spent_in_all(progress, result.total):
         print(f"spent: {money}")
-    if truncated := result.statuses["truncated"]:
-        say(f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens")
-    if result.cut:
-        cut = pluralize(result.cut, "cell was", "cells were")
-        say(f"{workbook}: {cut} cut to 32,767 characters; {journal} has the full text")
-    if not result.missing:
-        return
-    if causes := result.progress.causes:
-        lost = pluralize(causes.total(), "row")
-        say(f"{lost} got no reply: {counted(causes)}; the last: {result.progress.error}")
-    if result.progress.stopped:
-        say(result.progress.stopped)
-    missing = pluralize(result.missing, "row is", "rows are")
-    raise RunError(f"{missing} without a reply and not in {workbook}; --resume asks again")
-
-
-def _evaluation(
-    table: Table, predictions: Path, rules: RulesName, matcher: Client | None
-) -> Evaluation:
-    """Score the replies of a file; the matcher reads those that the rules cannot."""
-    from visualjudge.apps.mmbench.evaluate import evaluate as score
-    from visualjudge.apps.mmbench.llm_matcher import match, unread
-    from visualjudge.apps.mmbench.reply_files import read_predictions
-
-    replies, notes = read_predictions(predictions, table)
-    say(*notes)
-    result = score(table, replies, rules)
-    if matcher is None:
-        return result
-    return score(table, replies, rules, matched=asyncio.run(match(unread(result), matcher)))
-
-
-def _say_doubts(numbers: dict[str, Any]) -> None:
-    """Print which replies count neither way, or otherwise than one may expect."""
-    doubts = {
-        "lack a rotation and count neither way": numbers["invalid_groups"],
-        "have an index that the table does not have": numbers["unknown"],
-        "are read differently by the strict rules (see differs)": numbers.get("differs"),
-    }
-    for what, names in doubts.items():
-        if names:
-            say(f"{len(names)} {what}: {', '.join(map(str, list(names)[:SHOWN]))}")
+    truncated, lost = result.statuses["truncated"], progress.causes.total()
+    cut = pluralize(result.cut, "cell was", "cells were")
+    causes = f"{counted(progress.causes)}; the last: {progress.error}"
+    remark(
+        {
+            f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens": truncated,
+            f"{workbook}: {cut} cut to 32,767 characters; {journal} has the full text": result.cut,
+            f"{pluralize(lost, 'row')} got no reply: {causes}": result.missing and lost,
+            str(progress.stopped): result.missing and progress.stopped,
+        }
+    )
+    if result.missing:
+        missing = pluralize(result.missing, "row is", "rows are")
+        raise RunError(f"{missing} without a reply and not in {workbook}; --resume asks again")

@@ -7,15 +7,16 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from types import NoneType
+from types import GenericAlias, NoneType
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
+    Literal,
     TypeVar,
     get_args,
     get_origin,
@@ -26,13 +27,10 @@ import typer
 import yaml
 
 from visualjudge.core.errors import UsageError, one_of
-from visualjudge.options import JudgeOptions, Options, nested, option
+from visualjudge.options import Options, nested, option
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.judge import Baseline
-    from visualjudge.clients.base import Client
-    from visualjudge.clients.batch.batched_client import Settings
-    from visualjudge.runs.budget import Budget
+    from visualjudge.runs.budget import Budget, Prices
 
 Record = TypeVar("Record")
 JsonFile = Annotated[
@@ -42,37 +40,15 @@ PageFile = Annotated[Path | None, typer.Option("--out", help="Page.", metavar="F
 MovedDataset = Annotated[
     Path | None, typer.Option("--dataset", help="The dataset, if it has moved.", metavar="FOLDER")
 ]
-PriceOption = Annotated[
-    str | None, typer.Option("--price", help="Per million tokens: 2.5/10.", metavar="IN/OUT")
-]
 SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", metavar="N")]
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Exit with 0 if records were left out.")
 ]
 
 
-def settings(stated: Iterable[str] | None) -> dict[str, Any]:
-    """Return the values of ``--set NAME=VALUE``; a value is read as in YAML.
-
-    Raises
-    ------
-    UsageError
-        If one has another form.
-    """
-    values: dict[str, Any] = {}
-    for item in stated or ():
-        name, equals, text = item.partition("=")
-        if not (name and equals):
-            raise UsageError(f"--set must be NAME=VALUE, such as timeout=60, got {item!r}")
-        try:
-            values[name.strip().replace("-", "_")] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise UsageError(f"--set {name}: must be a number or text, got {text!r}") from None
-    return values
-
-
 def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
-    """Return the values of an option ``NAME=VALUE``, without empty ones.
+    """Return the values of an option ``NAME=VALUE``; the name ends at the last ``=`` of an
+    ``--answer``, else at the first.
 
     Raises
     ------
@@ -83,9 +59,26 @@ def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
     for item in stated or ():
         name, equals, value = item.rpartition("=") if option == "--answer" else item.partition("=")
         if not (name and equals and value):
-            raise UsageError(f"{option} must be NAME=VALUE, such as prompt=text, got {item!r}")
-        pairs[name] = value
+            such = "timeout=60" if option == "--set" else "prompt=text"
+            raise UsageError(f"{option} must be NAME=VALUE, such as {such}, got {item!r}")
+        pairs[name.strip()] = value
     return pairs
+
+
+def settings(stated: Iterable[str] | None) -> dict[str, Any]:
+    """Return the values of ``--set NAME=VALUE``; a value is read as in YAML.
+
+    Raises
+    ------
+    UsageError
+        If one has another form.
+    """
+    try:
+        read = {name: yaml.safe_load(text) for name, text in pairs_of(stated, "--set").items()}
+    except yaml.YAMLError:
+        told = " ".join(stated or ())
+        raise UsageError(f"--set: a value must be a number or text, got {told!r}") from None
+    return {name.replace("-", "_"): value for name, value in read.items()}
 
 
 def with_settings(
@@ -134,19 +127,17 @@ class ModelOptions(Options):
     effort: str | None = option(None, "Thinking: none, low, medium, high, N.", "HOW")
     set: tuple[str, ...] = option((), "temperature, timeout, attempts, …", "NAME=…")
 
-    def config(self, given: Mapping[str, Any] | None = None, **defaults: Any) -> dict[str, Any]:
-        """Return the client's fields without unset ones; ``given`` are those of ``--set``, if some
+    def config(self, stated: Mapping[str, Any] | None = None, **defaults: Any) -> dict[str, Any]:
+        """Return the client's fields without unset ones; ``stated`` are those of ``--set``, if some
         of them are not the client's.
 
         Raises
         ------
         UsageError
-            If no model is named, or the variable of the API key is not set.
+            If the variable of the API key is not set.
         """
         from visualjudge.clients.masked_secrets import key_from_environment
 
-        if not self.model:
-            raise UsageError("--model is missing")
         key = self.api_key_env and key_from_environment(
             self.api_key_env, "--api-key-env", os.environ
         )
@@ -158,92 +149,54 @@ class ModelOptions(Options):
             "api_key": key,
             "max_tokens": self.max_tokens,
             "effort": self.effort,
-            **(settings(self.set) if given is None else given),
+            **(settings(self.set) if stated is None else stated),
         }
         return {name: value for name, value in fields_of.items() if value is not None}
 
-    def asked(
-        self, config: Mapping[str, Any], concurrency: int, batch: Settings | None = None
-    ) -> Client | Baseline:
-        """Return a client of the model, or the judge without a server named by ``--backend``.
+    def client(self, stated: Mapping[str, Any] | None = None, **defaults: Any) -> Any:
+        """Return what :func:`visualjudge.client` makes of these fields."""
+        from visualjudge.apps.frontdoor.judge import client
+
+        config = self.config(stated, **defaults)
+        return client(model=config.pop("model_name", None), **config)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceOptions(Options):
+    """What tokens cost."""
+
+    price: str | None = option(None, "Per million tokens: 2.5/10.", "IN/OUT")
+
+    def prices(self) -> Prices:
+        """Return the prices of prompt and reply tokens.
 
         Raises
         ------
         UsageError
-            If the backend is unknown, is a baseline that is to be asked in batches, or an option is
-            wrong.
+            If ``--price`` is not two numbers, at least 0.
         """
-        from visualjudge.apps.frontdoor.judge import Baseline
-        from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
+        from visualjudge.runs.budget import Prices
 
-        check_backend(self.backend)
-        if self.backend not in QUESTION_JUDGES:
-            return open_asked(config, concurrency, batch)
-        if batch:
-            raise UsageError(f"--batch needs a backend with a server, got {self.backend!r}")
-        if unused := sorted(config.keys() - {"backend", "model_name"}):
-            known = one_of(unused[0], _hints(JudgeOptions, "setting"))
-            told = f"--set must be {known}, got {unused[0]!r}"
-            raise UsageError(f"{told}; --backend {self.backend} asks no server")
-        return Baseline(config["model_name"], backend=self.backend)
-
-
-def open_asked(
-    config: Mapping[str, Any], concurrency: int, batch: Settings | None = None
-) -> Client:
-    """Return the client of a configuration; ``cache: false`` in it asks again."""
-    from visualjudge.clients.cache import default_cache_dir
-    from visualjudge.clients.registry import open_client
-
-    given = dict(config)
-    cached = given.pop("cache", True)
-    folder = (given.pop("cache_dir", None) or default_cache_dir()) if cached else None
-    return open_client(
-        given,
-        cache_dir=None if folder is None else Path(folder),
-        concurrency=concurrency,
-        batch=batch,
-    )
+        low, _, high = (self.price or "0/0").partition("/")
+        try:
+            return Prices(float(low), float(high))
+        except ValueError:
+            told = f"must be IN/OUT, such as 2.5/10, got {self.price!r}"
+            raise UsageError(f"--price {told}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
-class BudgetOptions(Options):
+class BudgetOptions(PriceOptions):
     """Limits on a run's spending; it stops before exceeding them."""
 
     max_calls: int | None = option(None, "Stop after N calls.", "N", least=1)
     max_cost: float | None = option(None, "Stop before this cost.", "COST", least=0)
-    price: str | None = option(None, "Per million tokens: 2.5/10.", "IN/OUT")
 
     def budget(self, max_tokens: int | None = None) -> Budget:
-        """Return the budget of limits and prices.
+        """Return the budget of limits and prices."""
+        from visualjudge.runs.budget import Budget, Limits
 
-        Raises
-        ------
-        UsageError
-            If ``--price`` is not two numbers.
-        """
-        from visualjudge.runs.budget import Budget, Limits, Prices
-
-        limits = Limits(self.max_calls, max_tokens, self.max_cost)
-        return Budget(limits, Prices(*price_of(self.price)))
-
-
-def price_of(stated: str | None) -> tuple[float, float]:
-    """Return the prices per million prompt and reply tokens.
-
-    Raises
-    ------
-    UsageError
-        If ``stated`` is not two numbers, at least 0.
-    """
-    low, _, high = (stated or "0/0").partition("/")
-    try:
-        prices = float(low), float(high)
-    except ValueError:
-        raise UsageError(f"--price must be IN/OUT, such as 2.5/10, got {stated!r}") from None
-    if not all(0 <= price < float("inf") for price in prices):
-        raise UsageError(f"--price must be at least 0, got {stated!r}")
-    return prices
+        return Budget(Limits(self.max_calls, max_tokens, self.max_cost), self.prices())
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -267,7 +220,6 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _record(record: Any, values: dict[str, Any]) -> Any:
-    """Return the record of what was typed, which is taken out of ``values``."""
     inner = {one.name: _record(type(one.default), values) for one in nested(record)}
     for name in _hints(record, "help"):
         value = values.pop(name)
@@ -277,7 +229,6 @@ def _record(record: Any, values: dict[str, Any]) -> Any:
 
 
 def _hints(record: type[Any], key: str) -> dict[str, Any]:
-    """Return the types of the fields whose metadata have the key."""
     hints = get_type_hints(record)
     return {one.name: hints[one.name] for one in fields(record) if key in one.metadata}
 
@@ -285,29 +236,45 @@ def _hints(record: type[Any], key: str) -> dict[str, Any]:
 def _parameters(record: Any) -> Iterator[inspect.Parameter]:
     hints = _hints(record, "help")
     for one in fields(record):
+        told = one.metadata
         if is_dataclass(one.default):
             yield from _parameters(type(one.default))
         elif one.name in hints:
-            yield _parameter(one, hints[one.name], getattr(record, "heading", None))
+            yield parameter_of(
+                one.name,
+                told.get("kind") or hints[one.name],
+                told.get("typed", one.default),
+                flag=told.get("name") or one.name,
+                help=told["help"],
+                metavar=told["metavar"],
+                show_default=not told.get("quiet"),
+                rich_help_panel=getattr(record, "heading", None),
+            )
 
 
-def _parameter(one: Any, hint: Any, heading: str | None) -> inspect.Parameter:
-    told = one.metadata
+def parameter_of(
+    name: str,
+    hint: Any,
+    default: Any,
+    *,
+    flag: str | None = None,
+    metavar: str | None = None,
+    several: bool = False,
+    **more: Any,
+) -> inspect.Parameter:
+    """Return the keyword that Typer makes an option of; a sequence, a mapping, or what is given
+    ``several`` times, is a list, and None if it is left out.
+    """
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-    bare = told.get("kind") or (kinds[0] if NoneType in get_args(hint) else hint)
-    several = get_origin(bare) is tuple and Ellipsis in get_args(bare)
-    default = told.get("typed", None if several else one.default)
-    bare = list[str] if several else bare
-    typed: Any = bare | None if default is None else bare
-    annotation = Annotated[
-        typed,
-        typer.Option(
-            f"--{(told.get('name') or one.name).replace('_', '-')}",
-            help=told["help"],
-            metavar=told["metavar"],
-            show_default=not told.get("quiet"),
-            rich_help_panel=heading,
-        ),
-    ]
+    bare = kinds[0] if NoneType in get_args(hint) else hint
+    listed = several or get_origin(bare) in (Sequence, Mapping) or Ellipsis in get_args(bare)
+    if listed:
+        needed = default is inspect.Parameter.empty and bare is hint
+        bare = GenericAlias(list, bare if several else get_args(bare)[0])
+        default = inspect.Parameter.empty if needed else None
+    if bare is not bool and get_origin(bare) not in (Literal, tuple):
+        metavar = metavar or name.rpartition("_")[2].upper()
+    option = typer.Option(f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more)
+    annotation = Annotated[bare | None if default is None else bare, option]  # type: ignore[valid-type]
     kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(one.name, kind, default=default, annotation=annotation)
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
 import typer
+from typer.core import TyperCommand
 
-from visualjudge.core.errors import Problem, RunError, UsageError, must_end_in, summarized
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
-    from visualjudge.dataset.folder import Dataset
     from visualjudge.options import Selection
     from visualjudge.runs.job_runner import Stop
 
@@ -56,7 +57,6 @@ class PlainStream:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write ``text`` and return its number of characters."""
         self._stream.write(plain(text))
         return len(text)
 
@@ -81,13 +81,9 @@ def say(*lines: object) -> None:
         print(plain(masked(f"visualjudge: {' '.join(str(line).split())}")), file=sys.stderr)
 
 
-@contextmanager
-def warnings_told() -> Iterator[None]:
-    """Print warnings raised within the block on stderr, one per line."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
-        yield
+def remark(notes: Mapping[str, object]) -> None:
+    """Print those of the notes on stderr that hold."""
+    say(*(note for note, holds in notes.items() if holds))
 
 
 def end_with(problems: Iterable[object]) -> None:
@@ -117,9 +113,7 @@ def following(*words: object, title: str = "next") -> None:
 
 
 def shell(*words: object) -> str:
-    """Return the words of a command as a line to paste into a shell, with spaces and quotes in
-    paths escaped.
-    """
+    """Return the words of a command as a line to paste into a shell."""
     return shlex.join(map(str, words))
 
 
@@ -134,38 +128,16 @@ def words_of(part: Selection) -> list[str]:
     return [word for name, values in named.items() for value in values for word in (name, value)]
 
 
-def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Suggest ``judge PLACE OPTIONS``, except for a benchmark's labels, which no judge can
-    answer.
-    """
-    if not dataset.labels_only:
-        following("judge", place, *options)
-
-
 # ---------------------------------------------------------------- progress
 
 
 @contextmanager
-def working(said: str) -> Iterator[Callable[[str], None]]:
-    """Return a function that changes ``said``, which is shown while the block runs if stderr is a
-    terminal.
+def stages() -> Iterator[Callable[..., None]]:
+    """Return a callback for (stage, done, total), with a progress bar for each stage, or a spinner
+    for one without a total, if stderr is a terminal.
     """
     if not sys.stderr.isatty():
-        yield lambda said: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(said) as status:
-        yield status.update
-
-
-@contextmanager
-def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """Return a callback for (stage, done, total), with a progress bar for each stage if stderr is a
-    terminal.
-    """
-    if not sys.stderr.isatty():
-        yield lambda stage, done, total: None
+        yield lambda *_: None
         return
     from rich.console import Console
     from rich.progress import Progress, TaskID
@@ -173,7 +145,7 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
     bars: dict[str, TaskID] = {}
     with Progress(console=Console(stderr=True), transient=True) as progress:
 
-        def tell(stage: str, done: int, total: int) -> None:
+        def tell(stage: str, done: int = 0, total: int | None = None) -> None:
             if stage not in bars:
                 bars[stage] = progress.add_task(stage, total=total)
             progress.update(bars[stage], completed=done)
@@ -181,14 +153,18 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
         yield tell
 
 
-def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str) -> Result:
-    """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C lets pending
-    calls finish.
+def last_of(stage: str, states: Iterable[Result], first: Result) -> Result:
+    """Return the last state, or ``first`` if there is none; meanwhile their number is shown."""
+    with stages() as progress:
+        for number, state in enumerate(states, 1):
+            first = state
+            progress(stage, number, number + 1)
+    return first
 
-    Raises
-    ------
-    RunError
-        If a second Ctrl-C cancels it; ``kept`` describes what was saved.
+
+def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
+    """Run ``work(on_event=listener, stop=stop)`` with a progress bar; the first Ctrl-C lets pending
+    calls finish, a second one cancels them.
     """
     from visualjudge.runs.job_runner import run_until_stopped
     from visualjudge.runs.progress_display import Display
@@ -197,31 +173,28 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
         with Display(title) as display:
             return await work(on_event=display.update, stop=stop)
 
-    try:
-        return run_until_stopped(main)
-    except KeyboardInterrupt:
-        raise RunError(f"cancelled; {kept}") from None
+    return run_until_stopped(main)
 
 
 # ---------------------------------------------------------------- output files
 
 
-def guard(command: Any) -> None:
-    """Make a command and its sub-commands refuse an output that is an input, part of a folder of
-    ours or of another format before they start, and print nothing that a terminal would obey.
+class Checked(TyperCommand):
+    """A command that refuses an output that is an input, part of a folder of ours or of another
+    format before it starts, prints nothing that a terminal would obey, and each warning in a line.
     """
-    for child in getattr(command, "commands", {}).values():
-        guard(child)
-    if hasattr(command, "commands"):
-        return
-    run = command.invoke
 
-    def invoke(context: Any) -> Any:
-        _check_outputs(command, context.params)
-        with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
-            return run(context)
+    def invoke(self, ctx: Any) -> Any:
+        _check_outputs(self, ctx.params)
+        with warnings.catch_warnings(), redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
+            warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+            return super().invoke(ctx)
 
-    command.invoke = invoke
+
+def write(path: Path | None, content: Any) -> None:
+    """Write a text, or figures as JSON, to an output if it was asked for."""
+    if path is not None:
+        (write_text if isinstance(content, str) else write_json)(path, content)
 
 
 def _check_outputs(command: Any, values: Mapping[str, Any]) -> None:

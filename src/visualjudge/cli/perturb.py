@@ -12,21 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from visualjudge.cli.options import SeedOption, SkipInvalid, settings
-from visualjudge.cli.output import following, stages, tell
+from visualjudge.cli.output import following, last_of, tell
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.registry import added
+from visualjudge.formats.importers import IMPORTERS
 
 if TYPE_CHECKING:
     from visualjudge.formats.sample import Found
-
-
-# The importer that reads the ground truth of each type; all others are read as COCO.
-TRUTH_READERS = {
-    "semantic": "label-map",
-    "referring": "referring",
-    "depth": "depth",
-    "restoration": "pairs",
-}
 
 
 def perturb(
@@ -73,13 +66,11 @@ def perturb(
                 item = dataclasses.replace(item, image_id=named(item, id_prefix))
             yield item
 
-    done = Made()
-    with FolderWriter(out, task, replace=replace) as writer, stages() as progress:
-        around = surroundings(read())
+    with FolderWriter(out, task, replace=replace) as writer:
         made = perturb_samples(
             writer,
             read(),
-            around,
+            surroundings(read()),
             levels=per_image,
             seed=seed,
             wanted=error_type,
@@ -88,9 +79,7 @@ def perturb(
             file=Path(gt).name,
             metric=metric,
         )
-        for number, state in enumerate(made, 1):
-            done = state
-            progress("putting errors in", number, number + 1)
+        done = last_of("putting errors in", made, Made())
         if len(writer):
             writer.commit()
     where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
@@ -112,16 +101,14 @@ def truth_reader(task: str, gt: str, images: str, given: Mapping[str, Any]) -> C
     UsageError
         If the task has no ground truth, or its importer has no such option or needs another.
     """
-    from visualjudge.core.registry import added
-    from visualjudge.formats.importers import IMPORTERS
     from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import task_named
 
     kind = task_named(task).type
     if not TYPES.find(kind).errors:
         raise UsageError(f"{task} has no controlled errors: its scores are given, not computed")
-    name = "coco" if "gt_pngs" in given else TRUTH_READERS.get(kind, "coco")
-    name = next((plugin for plugin in added("importer") if kind in IMPORTERS[plugin].types), name)
+    first = added("importer") if "gt_pngs" in given else (*added("importer"), "label-map")
+    name = next(one for one in (*first, *IMPORTERS) if kind in IMPORTERS[one].types)
     reader = IMPORTERS[name].reader
     known = inspect.signature(reader).parameters
     values = {"gt": gt, "images": images, **given}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from visualjudge.cli.options import BudgetOptions
-from visualjudge.cli.output import following, interruptible, say
+from visualjudge.cli.output import following, interruptible, remark, say, tell
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport
     from visualjudge.apps.pipelines.results import MetricCounts
 
-_MOST_LINES = 20
 _LONGEST_REPLY = 100
 # Column titles; A is not a model, as rows may ask for a pair in both orders.
 WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
@@ -71,16 +70,12 @@ def pipeline(
         rules=rules,
     )
     for name, pipe in pipes.items():
-        if pipe.rules != "strict":
-            say(f"{name}: replies are read by the rules of {pipe.rules}")
         template = pipe.prompt_template
         file = store.path(template.prompt_id, template.version)
-        said = (
-            "visualjudge's text, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
-            if is_ours(template)
-            else f"the text of {file}"
-        )
-        say(f"{name}: prompt {template.name} is {said}")
+        ours = "visualjudge's, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
+        text = ours if is_ours(template) else f"the text of {file}"
+        read = f"replies are read by the rules of {pipe.rules}"
+        say(f"{name}: prompt {template.name} is {text}; {read}")
     good, problems = read_rows(rows)
     judging = partial(
         run_pipeline,
@@ -93,80 +88,55 @@ def pipeline(
         private_urls=allow_private_urls,
         given=rows,
     )
-    report = interruptible(
-        "judging", judging, f"the results so far are in {out}; continue with --resume"
-    )
-    given = [("--rules", rules), ("--limit", run.limit), *(("--prompts", p) for p in prompts or ())]
-    options = [word for option, value in given if value is not None for word in (option, value)]
-    options += ["--allow-private-urls"] if allow_private_urls else []
-    again = ("pipeline", config, "--input", rows, "--out", out, *options, "--resume")
-    _finish(report, problems, out, again)
+    _finish(interruptible("judging", judging), problems, out)
 
 
-def _finish(
-    report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]
-) -> None:
+def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
     """Report how it ended; exit with status 1 if a row has no result or no reply gave a value."""
     from visualjudge.runs.progress_display import counted, spent
 
     cached = f"{pluralize(report.cached, 'reply', 'replies')} from the cache"
     paid = ", ".join(filter(None, (spent(report.progress), cached if report.cached else "")))
-    money = f" ({paid})" if paid else ""
-    print(
-        f"{out}: {pluralize(report.statuses.total(), 'row')}: "
-        f"{counted(report.statuses) or 'none'}{money}"
-    )
-    if report.statuses:
+    judged = f"{pluralize(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}"
+    print(f"{out}: {judged} ({paid})" if paid else f"{out}: {judged}")
+    every = report.metrics.values()
+    if every:
         print(_by_metric(report.metrics))
-    lines = [str(problem) for problem in problems]
-    lines += [f"{out}: row {key}: {said}" for key, said in report.errors.items()]
-    say(*lines[:_MOST_LINES])
-    if len(lines) > _MOST_LINES:
-        say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
-    say(*_without_value(report.metrics))
-    if report.missing:
-        missing = pluralize(report.missing, "row is", "rows are")
-        say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
-    if report.missing or report.errors:
-        following(*again)
-    answered = any(counts.answered for counts in report.metrics.values())
-    if lines or report.missing or (report.statuses and not answered):
+    rows = ((f"row {key}", *said.partition(": ")[::2]) for key, said in report.errors.items())
+    tell([*problems, *(Problem(str(out), *row) for row in rows)])
+    causes = sum((counts.causes for counts in every), Counter[str]())
+    reply = next((counts.first_failed for counts in every if counts.causes), None) or "none"
+    missing = pluralize(report.missing, "row is", "rows are")
+    remark(
+        {
+            f"failed results, by cause: {counted(causes)}; the first reply: "
+            f"{shorten(reply, _LONGEST_REPLY)}; --no-cache and another --out ask again": causes,
+            f"{report.progress.stopped or 'stopped'}; {missing} missing": report.missing,
+            "repeat the command with --resume to continue": report.missing or report.errors,
+        }
+    )
+    answered = any(counts.answered for counts in every)
+    if problems or report.errors or report.missing or (every and not answered):
         raise typer.Exit(1)
-    if answered:
-        following("adopt", out, "--out", "study")
-
-
-def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
-    """Say why results have no value."""
-    from visualjudge.runs.progress_display import counted
-
-    causes = sum((counts.causes for counts in metrics.values()), Counter[str]())
-    lines = []
-    if causes:
-        reply = next(one.first_failed for one in metrics.values() if one.causes)
-        shown = "" if reply is None else f"; the first reply: {shorten(reply, _LONGEST_REPLY)}"
-        lines.append(f"failed results, by cause: {counted(causes)}{shown}")
-        lines.append(
-            "failed replies are in the cache too; --no-cache and another --out ask them again"
-        )
-    return lines
+    following("adopt", out, "--out", "study")
 
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
-    """Return a line for each metric: a summary of its results, without columns of zeros."""
-    lines = {metric: _counted(counts) for metric, counts in metrics.items()}
-    titles = list(next(iter(lines.values())))
-    shown = [k for k in titles if k == "Answered" or any(line[k] != "0" for line in lines.values())]
-    rows = [(metric, *(line[title] for title in shown)) for metric, line in lines.items()]
-    return Table(("Metric", *shown), tuple(rows)).text()
-
-
-def _counted(counts: MetricCounts) -> dict[str, str]:
-    return {
-        "Answered": str(counts.answered),
-        **{title: str(counts.values[winner]) for winner, title in WINNERS.items()},
-        "Scores": str(counts.scores),
-        "Mean score": "0" if counts.mean_score is None else f"{counts.mean_score:.2f}",
-        "Failed": str(counts.failed),
-        "Errors": str(counts.errors),
+    lines = {
+        name: {
+            "Answered": counts.answered,
+            **{title: counts.values[winner] for winner, title in WINNERS.items()},
+            "Scores": counts.scores,
+            "Mean score": round(counts.mean_score or 0, 2),
+            "Failed": counts.failed,
+            "Errors": counts.errors,
+        }
+        for name, counts in metrics.items()
     }
+    titles = [
+        title
+        for title in next(iter(lines.values()))
+        if title == "Answered" or any(line[title] for line in lines.values())
+    ]
+    rows = [(name, *(str(line[title]) for title in titles)) for name, line in lines.items()]
+    return Table(("Metric", *titles), tuple(rows)).text()

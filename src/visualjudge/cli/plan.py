@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import MovedDataset, PriceOption, SeedOption, price_of
+from visualjudge.cli.options import MovedDataset, PriceOptions, SeedOption
 from visualjudge.cli.output import following, words_of
 from visualjudge.options import Selection
 
@@ -19,6 +19,7 @@ def plan(
         Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", metavar="FOLDER")
     ],
     part: Selection,
+    price: PriceOptions,
     goal: Annotated[
         Literal["rank", "right"],
         typer.Option(help="Rank your models, or accuracy.", metavar="rank|right"),
@@ -33,7 +34,6 @@ def plan(
     json: Annotated[
         Path | None, typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json")
     ] = None,
-    price: PriceOption = None,
     dataset: MovedDataset = None,
     seed: SeedOption = 42,
 ) -> None:
@@ -42,7 +42,6 @@ def plan(
     Example: visualjudge plan data --task keypoint --goal rank --json plan.json
     """
     from visualjudge.apps.planning.study_designs import commands, plan as planned
-    from visualjudge.runs.budget import Prices
 
     result = planned(
         target,
@@ -50,14 +49,14 @@ def plan(
         effect=effect,
         power=power,
         options=part,
-        prices=Prices(*price_of(price)),
+        prices=price.prices(),
         dataset=dataset,
         seed=seed,
     )
-    typer.echo(str(result))
+    print(result)
     if json is None:
         following("plan", target, "--goal", goal, *words_of(part), "--json", "plan.json")
         return
     result.save(json)
     for line, title in zip(commands(result, str(json)), ("next", "then"), strict=True):
-        typer.echo(f"{title}: {line}")
+        print(f"{title}: {line}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from visualjudge.cli.options import JsonFile
-from visualjudge.cli.output import end_with, following, say, words_of, working
-from visualjudge.core.atomic import atomic_path, write_json, write_text
+from visualjudge.cli.output import end_with, following, say, stages, words_of, write
+from visualjudge.core.atomic import atomic_path
 from visualjudge.core.text_tables import harmless
 from visualjudge.options import MeasureOptions
-
-if TYPE_CHECKING:
-    from visualjudge.analysis import Analysis
 
 
 def report(
@@ -43,53 +40,39 @@ def report(
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.card import card_of, gamed, tasks_table
     from visualjudge.analysis.plots.figure import Figure
+    from visualjudge.analysis.report.exports import write_figures
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
+    from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.terminal import text
 
-    with working("analysing") as working_on:
-        analysis = analyse(runs, options=options, progress=working_on)
-        a, b = (named_run(analysis, name) for name in compare) if compare else (None, None)
-        two = None if a is None or b is None else (a, b)
-        working_on("writing the report")
-        if out is not None:
-            _write_page(html(analysis, two), out)
-        if summary is not None:
-            _write_page(html(analysis, summary=True), summary)
-        if json is not None:
-            write_json(json, analysis.metrics)
+    with stages() as progress:
+        analysis = analyse(runs, options=options, progress=progress)
+        a, b = compare or ("", "")
+        two = (named_run(analysis, a), named_run(analysis, b)) if compare else None
+        progress("writing the report")
+        for place, of in ((out, {"compare": two}), (summary, {"summary": True})):
+            if place is not None and place.suffix.lower() == ".pdf":
+                print_page(html(analysis, **of), place)
+            elif place is not None:
+                write(place, html(analysis, **of))
+        write(json, analysis.metrics)
         if csv is not None:
-            _write_tables(analysis, csv)
+            for name, table in analysis.tables.items():
+                with atomic_path(csv / f"{name}.csv") as scratch:
+                    harmless(table).write_csv(scratch)
+            write_figures(analysis, csv / "plots")
     judges = card_of(analysis).judges
     if two is not None:
         difference = differences(analysis, *two)
-        typer.echo("\n".join(opening_notes(analysis, *two)))
+        print("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):
-            typer.echo(difference.finding)
-    typer.echo(text(analysis.results, [judge.answer for judge in judges]))
-    if warning := gamed(analysis):
-        typer.echo(warning)
-    if (by_task := tasks_table(judges)).rows:
-        typer.echo(by_task.text())
+            print(difference.finding)
+    by_task = tasks_table(judges)
+    answers = text(analysis.results, [judge.answer for judge in judges])
+    parts = (answers, gamed(analysis), by_task.text() if by_task.rows else "")
+    print("\n".join(filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]
     say(*analysis.metrics["warnings"], *(line for judge in found for line in judge["warnings"]))
     end_with(line for judge in found for line in judge["problems"])
-
-
-def _write_tables(analysis: Analysis, folder: Path) -> None:
-    from visualjudge.analysis.report.exports import write_figures
-
-    for name, table in analysis.tables.items():
-        with atomic_path(folder / f"{name}.csv") as scratch:
-            harmless(table).write_csv(scratch)
-    write_figures(analysis, folder / "plots")
-
-
-def _write_page(page: str, out: Path) -> None:
-    from visualjudge.analysis.report.printing import print_page
-
-    if out.suffix.lower() == ".pdf":
-        print_page(page, out)
-    else:
-        write_text(out, page)

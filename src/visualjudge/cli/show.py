@@ -7,23 +7,19 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.main import command_of
 from visualjudge.cli.output import AsJson, print_json
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Show the encodings or the plug-ins.",
-    epilog="Example: visualjudge show encodings --task keypoint",
-)
+from visualjudge.core.text_tables import Table
 
 
-@app.command(epilog="Example: visualjudge show encodings --task keypoint --json")
 def encodings(
     task: Annotated[str | None, typer.Option(help="Only this task's.", metavar="TASK")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all encodings: 53 standard and 2 extended ones."""
+    """List all encodings: 53 standard and 2 extended ones.
+
+    Example: visualjudge show encodings --task keypoint --json
+    """
     from visualjudge.vision.encode import encodings as rows
 
     fields = ("task", "stem", "kind", "is_base_ablation", "is_final")
@@ -34,15 +30,19 @@ def encodings(
             for row in listed
         )
         return
-    for row in listed:
-        style = ", ".join(f"{name}={value}" for name, value in asdict(row.style).items())
-        mark = " " if row.is_final else "extended"
-        print(f"{row.task:<34}{row.stem:<27}{row.kind:<7}{mark:<10}{style}".rstrip())
+    styles = [", ".join(f"{k}={v}" for k, v in asdict(row.style).items()) for row in listed]
+    cells = [
+        (row.task, row.stem, row.kind, "" if row.is_final else "extended", style)
+        for row, style in zip(listed, styles, strict=True)
+    ]
+    print(Table(("Task", "Encoding", "Kind", "", "Style"), tuple(cells)).text())
 
 
-@app.command(epilog="Example: visualjudge show plugins --json")
 def plugins(as_json: AsJson = False) -> None:
-    """List the installed plug-ins with what each registered, or why it was skipped (status 1)."""
+    """List the installed plug-ins with what each registered, or why it was skipped (status 1).
+
+    Example: visualjudge show plugins --json
+    """
     from visualjudge.core.registry import GROUP, plugins as installed
 
     rows = installed()
@@ -50,9 +50,15 @@ def plugins(as_json: AsJson = False) -> None:
         print_json(map(asdict, rows))
     elif not rows:
         print(f"no plug-in is installed (entry points of the group {GROUP})")
-    else:
-        for row in rows:
-            registered = row.problem or ", ".join(row.registered)
-            print(f"{row.name}  {row.distribution} {row.version}  {registered}")
+    for row in () if as_json else rows:
+        registered = row.problem or ", ".join(row.registered)
+        print(f"{row.name}  {row.distribution} {row.version}  {registered}")
     if any(row.problem for row in rows):
         raise typer.Exit(1)
+
+
+app = command_of(
+    {"encodings": encodings, "plugins": plugins},
+    help="Show the encodings or the plug-ins.",
+    epilog="Example: visualjudge show encodings --task keypoint",
+)

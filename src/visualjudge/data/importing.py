@@ -415,10 +415,10 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "
             "do --pred and --gt name classes and coordinates alike?"
         )
-    if type_of(task).ranked is not None and 0 < done.unscored < done.predictions:
+    if type_of(task).ranked is not None and done.unscored:
         yield (
-            f"predictions without a score: {done.unscored} of {done.predictions}; "
-            "AP and the threshold of best F1 need a score for each"
+            f"predictions without a score: {done.unscored} of {done.predictions}; AP and the "
+            "threshold of best F1 need one for each (a confidence of another name is not read)"
         )
     if done.unasked:
         yield (

@@ -226,8 +226,6 @@ def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
     )
     assert isinstance(client, Cached)
     assert client.path.parent == tmp_path / "replies"
-    with pytest.raises(UsageError, match="cannot be used together"):
-        vj.client("api", model="m", cache=False, cache_dir=tmp_path)
 
 
 def test_choice_of_questions(example: Example, tmp_path: Path) -> None:

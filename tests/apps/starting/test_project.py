@@ -66,12 +66,13 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
     assert list(yaml.safe_load(text)) == list(known)
 
 
-def test_no_file_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("mine")
-    with pytest.raises(UsageError, match=r"config\.yaml"):
+@pytest.mark.parametrize("name", ["config.yaml", "dataset.json", "run.json"])
+def test_no_file_is_replaced_and_no_dataset_becomes_a_project(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UsageError, match=name):
         write_project(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
-    assert (tmp_path / "config.yaml").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_file_as_folder_is_a_wrong_call(tmp_path: Path) -> None:

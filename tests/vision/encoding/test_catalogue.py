@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from visualjudge import encode, encodings
-from visualjudge.cli.show import app
+from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.drawing.context import context_image
 from visualjudge.vision.drawing.encoded import Encoded
@@ -96,7 +96,7 @@ def test_encodings_made_together_are_those_made_alone(task: str) -> None:
 
 
 def test_list_of_encodings_is_printed_as_json() -> None:
-    result = CliRunner().invoke(app, ["encodings", "--task", "depth_estimation", "--json"])
+    result = CliRunner().invoke(app, ["show", "encodings", "--task", "depth_estimation", "--json"])
     rows = json.loads(result.stdout)
     assert [row["stem"] for row in rows] == ["plasma", "turbo", "gray"]
     assert rows[0]["style"] == {"colormap": "plasma"}

@@ -5,7 +5,7 @@ It also contains the restored and generated images.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -242,21 +242,12 @@ class Pages:
         write_json(self.root / "annotations" / f"{self.task}_annotations.json", self.annotations)
 
 
-def make_data(
-    root: Path, *, seed: int, tasks: Collection[str] | None = None
-) -> Iterator[tuple[str, int]]:
-    """Write the data folder by task; yield each finished task's name and number of annotations.
-
-    ``tasks`` restricts the tasks; None = all.
-    """
-    photos = photographs()
-    for task in TASKS.own.values():
-        if tasks is not None and task.name not in tasks:
-            continue
-        pages = Pages(task.name, root)
-        _FILL[task.type](task, pages, photos, seed)
-        pages.close()
-        yield task.name, len(pages.annotations)
+def make_data(root: Path, task: str, *, seed: int) -> int:
+    """Write one task's part of the data folder; return its number of annotations."""
+    pages = Pages(task, root)
+    _FILL[TASKS[task].type](TASKS[task], pages, photographs(), seed)
+    pages.close()
+    return len(pages.annotations)
 
 
 def _grade(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from visualjudge.apps.frontdoor.opened_run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.batched_client import Settings, batched_in
-from visualjudge.clients.registry import BATCH_REGISTRY
-from visualjudge.core.errors import UsageError
+from visualjudge.clients.registry import BATCH_REGISTRY, open_client
+from visualjudge.core.errors import UsageError, one_of
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.base import Judge
 from visualjudge.judges.question_judge import QuestionJudge
@@ -51,7 +51,7 @@ def client(
     model: str | None = None,
     cache: str | Path | bool = True,
     batch: Settings | bool = False,
-    **fields: Any,
+    **config: Any,
 ) -> Client | Baseline:
     """Return a model behind a backend, with retries and a cache of replies.
 
@@ -65,12 +65,12 @@ def client(
         Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
     cache
         Whether to cache replies in the user's cache folder, or the folder to use instead
-        (``cache_dir`` names it too).
+        (``cache_dir`` names it too, for True).
     batch
         Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
         price and within a day, or settings for them
         (:class:`~visualjudge.clients.batch.batched_client.Settings`).
-    fields
+    config
         Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``,
         ``timeout`` (seconds) …; also ``concurrency`` and ``attempts``.
         Keep keys in the environment.
@@ -91,27 +91,23 @@ def client(
     if not model:
         raise UsageError("--model is missing")
     check_backend(backend)
+    given = {name: value for name, value in config.items() if value is not None}
     if backend in QUESTION_JUDGES:
-        return Baseline(model, **fields, backend=backend)
+        if batch:
+            raise UsageError(f"--batch needs a backend with a server, got {backend!r}")
+        if unused := sorted(given.keys() - {"seed", "concurrency"}):
+            known = [one.name for one in fields(JudgeOptions) if "setting" in one.metadata]
+            raise UsageError(
+                f"--set must be {one_of(unused[0], known)}, got {unused[0]!r}; "
+                f"--backend {backend} asks no server"
+            )
+        return Baseline(model, given.get("seed", 42), backend)
     from visualjudge.clients.cache import default_cache_dir
-    from visualjudge.clients.registry import open_client
 
-    given = {name: value for name, value in fields.items() if value is not None}
-    named = given.pop("cache_dir", None)
-    if named is not None and cache is not True:
-        raise UsageError("cache and cache_dir cannot be used together")
-    place = (
-        Path(named)
-        if named is not None
-        else default_cache_dir()
-        if cache is True
-        else Path(cache)
-        if cache
-        else None
-    )
-    settings = Settings() if batch is True else batch or None
+    folder = given.pop("cache_dir", default_cache_dir()) if cache is True else cache or None
     return open_client(
-        {"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings
+        {**given, "backend": backend, "model_name": model, "cache_dir": folder},
+        batch=Settings() if batch is True else batch or None,
     )
 
 

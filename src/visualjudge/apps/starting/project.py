@@ -15,6 +15,8 @@ FILES = {
     ".gitignore": "gitignore.txt",
     "data/README.md": "data.md",
 }
+OURS = ("dataset.json", "run.json", "annotations")
+"""What a dataset, a run and a data folder have, which are no place for a project."""
 FOLDERS = ("data/annotations", "data/images")
 
 
@@ -29,12 +31,12 @@ def write_project(folder: str | Path) -> list[Path]:
     Raises
     ------
     UsageError
-        If one of the files exists, or ``folder`` is a file.
+        If one of the files exists, or ``folder`` is a file, a dataset, a run or a data folder.
     """
     root = Path(folder)
     if root.exists() and not root.is_dir():
         raise UsageError(f"FOLDER must be a folder, got the file {root}")
-    there = [name for name in FILES if (root / name).exists()]
+    there = [name for name in (*FILES, *OURS) if (root / name).exists()]
     if there:
         raise UsageError(f"{root} already contains {', '.join(there)}; name another folder")
     assets = files("visualjudge.apps.starting") / "assets"
