@@ -216,7 +216,8 @@ class QuestionJudge:
             )
             self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
-            verdict = replace(verdict, extra={**verdict.extra, **trace})
+            if trace:
+                verdict = replace(verdict, extra={**verdict.extra, **trace})
             if said.ending == TOOL_LIMIT:
                 verdict = replace(
                     verdict,

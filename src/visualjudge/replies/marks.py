@@ -117,8 +117,8 @@ def statements(clean: str, asked: Asked, since: int, until: int) -> list[tuple[M
     if since >= 0 and not (spans and spans[0][0] < since):
         spans = _spans(clean, asked, 0)
     found, label = list[tuple[Mark, bool]](), list[Word]()
-    first, stop = (bisect_left(spans, (at, 0)) for at in (since, until))
-    for begin, end in spans[max(0, first - 1) : stop]:
+    first = max(0, bisect_left(spans, (since, 0)) - 1)
+    for begin, end in spans[first : bisect_left(spans, (until, 0))]:
         said = answering(clean, asked, begin, end)
         one = stated([*label, *said], asked) if said else None
         if one is not None and begin > since:

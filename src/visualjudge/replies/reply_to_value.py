@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, cast
 
@@ -44,7 +45,7 @@ _TOP = re.compile(
 _SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
 _ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
-LONGEST_REPLY, LONGEST_AFTER, NEAR = 2**20, 2_000, 40
+LONGEST_REPLY, LONGEST_AFTER, NEAR, SHORT = 2**20, 2_000, 40, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +110,32 @@ def read_reply(
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
     if question_type not in letters:
         raise ValueError(f"question_type must be one of {[*letters]}, got {question_type!r}")
-    asked = Asked(question_type, letters[question_type], {k.lower(): v for k, v in names.items()})
-    return _ENDED.get(finish_of(finish_reason)) or _read(text, asked, ties, prose=read == "all")
+    return _ENDED.get(finish_of(finish_reason)) or (
+        _read if len(text) <= SHORT else _read.__wrapped__
+    )(
+        text,
+        question_type,
+        letters[question_type],
+        tuple(names.items()),
+        tuple(ties),
+        read == "all",
+    )
 
 
-def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Reading:
+# Most replies of a run that are short are the same few.
+@lru_cache(1024)
+def _read(
+    text: str,
+    kind: str,
+    letters: str,
+    names: tuple[tuple[str, str], ...],
+    ties: tuple[str, ...],
+    prose: bool,
+) -> Reading:
     if len(text) > LONGEST_REPLY:
         return Reading(FAILED, "unparseable", "too long")
     spoken = without_thoughts(text)
+    asked = Asked(kind, letters, {name.lower(): answer for name, answer in names})
     found = answer_in(spoken, asked, prose=prose)
     refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
     if found.value is not None and not refused_tie:

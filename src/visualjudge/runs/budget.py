@@ -292,8 +292,10 @@ class Budget:
         self.calls += calls
         if not calls:
             return
-        self.spent = self.spent.plus_call(usage, self.prices)
         job = Spending().plus_call(usage, self.prices)
+        self.spent = self.spent.plus(
+            job.tokens_in, job.tokens_out, job.tokens_thinking, self.prices
+        )
         self._most_tokens = max(self._most_tokens, job.tokens)
         self._most_cost = max(self._most_cost, job.cost or 0.0)
         self._silent += usage is not None and not job.tokens
