@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.request import getproxies
@@ -21,7 +21,7 @@ import aiohttp
 from visualjudge.clients.masked_secrets import Redactor
 from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
 from visualjudge.clients.server_errors import one_line
-from visualjudge.core.errors import TransportError
+from visualjudge.core.errors import DataError, TransportError
 
 _KEPT_ALIVE_S = 30.0
 
@@ -86,22 +86,20 @@ class Wire:
                 method, url, data=data, headers=sent, allow_redirects=False, timeout=timeout
             ) as response:
                 limit = LARGEST_DOWNLOAD if bulk else LARGEST_BODY
-                chunks = chunks_within(limit, response, self._too_large)
-                body = b"".join([chunk async for chunk in chunks])
+                body = await body_within(response, limit)
                 return Answer(response.status, response.headers, self._redact.body(body))
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
             )
+        except DataError as error:
+            message = f"{self._name}: the reply is {error}"
+            failure = TransportError(message, cause="too large", retryable=False)
         except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             message = one_line(self._redact(_reason(error))) or type(error).__name__
             reached = not isinstance(error, aiohttp.ClientConnectorError)
             failure = TransportError(f"{self._name}: {message}", reached=reached)
         raise failure  # outside the handler: the original exception may contain the headers sent
-
-    def _too_large(self, limit: int) -> TransportError:
-        message = f"{self._name}: the reply is larger than {limit / 2**20:g} MiB"
-        return TransportError(message, cause="too large", retryable=False)
 
     def _session(self) -> aiohttp.ClientSession:
         # Return the running loop's session. Proxies come from the environment; the caller limits
@@ -126,18 +124,20 @@ class Wire:
             await session.close()
 
 
-async def chunks_within(
-    limit: int, response: aiohttp.ClientResponse, too_large: Callable[[int], Exception]
-) -> AsyncIterator[bytes]:
-    """Yield a body in chunks as it arrives. Raise ``too_large(limit)`` if it exceeds ``limit``
-    bytes.
+async def body_within(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Return a body.
+
+    Raises
+    ------
+    DataError
+        If it has more than ``limit`` bytes.
     """
-    length = 0
+    body = bytearray()
     async for chunk in response.content.iter_any():
-        length += len(chunk)
-        if length > limit:
-            raise too_large(limit)
-        yield chunk
+        body += chunk
+        if len(body) > limit:
+            raise DataError(f"larger than {limit >> 20} MiB")
+    return bytes(body)
 
 
 def _reason(error: Exception) -> str:

@@ -219,7 +219,7 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     # Imported here: takes as long as NumPy, and most runs download nothing.
     import aiohttp
 
-    from visualjudge.clients.http import chunks_within
+    from visualjudge.clients.http import body_within
 
     # A proxy resolves names itself, and its own address is the user's choice.
     unchecked = allow_private or bool(getproxies())
@@ -233,10 +233,7 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     ):
         if response.status != 200:
             raise DataError(f"the server answered HTTP {response.status}")
-        chunks = chunks_within(
-            LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB")
-        )
-        return b"".join([chunk async for chunk in chunks])
+        return await body_within(response, LARGEST_IMAGE_FILE)
 
 
 def _public_socket(address: tuple[Any, ...]) -> socket.socket:

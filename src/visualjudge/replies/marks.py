@@ -10,7 +10,17 @@ from functools import lru_cache
 
 from visualjudge.replies.json_answers import answers
 from visualjudge.replies.values import BREAKS, Value, is_label, stated
-from visualjudge.replies.words import TOKEN, Asked, Word, known_words, lists, plain, source, words
+from visualjudge.replies.words import (
+    TOKEN,
+    Asked,
+    Word,
+    holds,
+    known_words,
+    lists,
+    plain,
+    source,
+    words,
+)
 
 LONGEST_HEAD, NEAR, SHORT, MOST_SENTENCES, MOST_MARKS = 90, 40, 80, 1_000, 100
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
@@ -127,7 +137,7 @@ def statements(clean: str, asked: Asked, since: int, until: int) -> list[tuple[M
             if labelled or not any(word.text == ":" for word in one.led_by):
                 start = one.led_by[0].start if labelled else one.start
                 place = start, one.end, "label" if labelled else "line"
-                final = any(word.of("final") for word in one.led_by)
+                final = holds(one.led_by, "final")
                 alone = one.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
                 found.append((Mark(one.value, one.cause, *place, final), bool(alone)))
         label = [*said, Word("\n", end, end)] if said and is_label(said, asked) else []
@@ -177,7 +187,7 @@ def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
         clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
         named = any(word.text == ":" for word in before[clause + 1 :])
         one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
-        counted = any(word.of("counts") for word in before[clause + 1 :])
+        counted = holds(before[clause + 1 :], "counts")
         if one is not None and not counted and (not named or is_label(before[clause + 1 :], asked)):
             yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
 
@@ -189,5 +199,5 @@ def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     before = before[:-1] if before[-1:] and before[-1].text == ":" else before
     bounds = [n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")]
     clause = before[bounds[-1] :] if bounds else before
-    denied = any(w.of("denies", "worse", "blames", "supposes", "cannot") for w in clause)
-    return denied or (mark.rule == "label" and any(word.of("if") for word in before))
+    denied = holds(clause, "denies", "worse", "blames", "supposes", "cannot")
+    return denied or (mark.rule == "label" and holds(before, "if"))

@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
 from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, stated, without_scale
-from visualjudge.replies.words import Asked, Word, may_hold, plain, source, words
+from visualjudge.replies.words import Asked, Word, holds, may_hold, plain, source, words
 
 LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
 _STOPS = frozenset(".!?\n")
@@ -68,7 +68,7 @@ def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
     claims, cause = list[Mark](), "no answer"
     for said in found:
         claims = [] if retracts([said]) else claims
-        if any(w.option for w in said) and any(word.of("supposes", "if") for word in said):
+        if any(w.option for w in said) and holds(said, "supposes", "if"):
             cause = "hedge"
         if said[-1].text != "?":
             claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
@@ -97,7 +97,7 @@ def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
     forms = {"scoring": ("scores",), "pairwise": (*named, "ties", "bad")}.get(asked.kind, named)
     kept = [
         word
-        for word in (without_scale(said) if asked.kind == "scoring" else said)
+        for word in without_scale(said)
         if word.option
         or word.number is not None
         or not word.kinds.isdisjoint(_KEEPS)
@@ -146,7 +146,7 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     value = tie or (number if letter is None else letter)
     if end is None or value is None or not _stands(kind, kept, at, end):
         return None
-    final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
+    final = holds(kept[max(0, at - 2) : at + 1], "but", "so")
     return Mark(value, None, kept[at].start, kept[end - 1].end, kind, final), end
 
 
@@ -188,8 +188,8 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     ]
     lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
     against = ("denies", "supposes", "if", "worse", "blames", "cannot")
-    denied = any(word.of(*against) for word in lead) or any(w.of("supposes") for w in kept[at:end])
-    limited = any(w.of("if") for w in rest) or any(w.of("worse", "blames") for w in rest[:5])
+    denied = holds(lead, *against) or holds(kept[at:end], "supposes")
+    limited = holds(rest, "if") or holds(rest[:5], "worse", "blames")
     part = kept[at].option and any(w.text.isalpha() and not w.kinds for w in kept[at - 1 : at])
     aspect = any(word.text in _ASPECTS and not word.of("so") for word in lead[:1])
     if denied or limited or part or aspect or _names_others(lead, kept[at:end], rest):
@@ -214,8 +214,8 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
 # Return whether a phrase is the conclusion "so B has a better …", whatever it is better in.
 def _concludes(own: Sequence[Word], rest: Sequence[Word]) -> bool:
     bare = (word.option and not rest[n - 1].of("than") for n, word in enumerate(rest))
-    opened = own[0].of("so") and any(word.of("has") for word in own)
-    return opened and not any(bare) and not any(w.of("denies", "but", "supposes") for w in rest)
+    opened = own[0].of("so") and holds(own, "has")
+    return opened and not any(bare) and not holds(rest, "denies", "but", "supposes")
 
 
 # Return whether a sentence names options besides those of a phrase, but in a reason.
@@ -266,6 +266,6 @@ def is_refusal(text: str) -> bool:
 def _declines(said: Sequence[Word]) -> bool:
     cannot = next((n for n, word in enumerate(said) if word.of("cannot")), len(said))
     after = {kind for word in said[cannot:] for kind in word.kinds}
-    sorry = bool(after) and any(word.of("sorry") for word in said[:cannot])
+    sorry = bool(after) and holds(said[:cannot], "sorry")
     helps = (sorry or "helps" in after) and "undecided" not in after
-    return helps or any(word.of("declines") for word in said)
+    return helps or holds(said, "declines")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visualjudge.replies.words import Asked, Word
+from visualjudge.replies.words import Asked, Word, holds
 
 Value = str | float
 TIE, BOTH_BAD, GREATEST = "tie", "both_bad", 10.0
@@ -55,7 +55,7 @@ class Stated:
             rest[0].text == "(" or rest[0].of("because", "than") or rest[0].text == "not"
         )
         explained = isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
-        blamed = any(word.of("worse", "blames") for word in rest[:6])
+        blamed = holds(rest[:6], "worse", "blames")
         return not rest or (
             not blamed and bool(aside or (explained and all(w.number is None for w in rest)))
         )
@@ -67,7 +67,7 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
     ends: at a mark, or before a reason.
     """
-    kept = without_scale(said) if asked.kind == "scoring" else said
+    kept = without_scale(said)
     at = _lead(kept, asked)
     if any(word.text == "?" for word in said) or at is None:
         return None
@@ -78,21 +78,15 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
         stop += 1
     lead, rest, end = kept[:at], kept[at + stop :], kept[at + stop - 1].end
-    return Stated(value, cause, kept[at].start, end, lead, rest, _is_led(lead, asked))
-
-
-# Return whether words are a label and a sign that an answer follows.
-def _is_led(lead: Sequence[Word], asked: Asked) -> bool:
-    own = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
-    return any(word.text in ":=-–—→\n" or word.of("is") for word in lead[own + 1 :])
+    label = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
+    labelled = any(word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :])
+    return Stated(value, cause, kept[at].start, end, lead, rest, labelled)
 
 
 # Return whether words are a label and nothing else.
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
-    kept = without_scale(said) if asked.kind == "scoring" else said
-    return any(word.of(*_LABELS[asked.kind]) for word in kept) and all(
-        _may_lead(w, asked) for w in kept
-    )
+    kept = without_scale(said)
+    return holds(kept, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in kept)
 
 
 # Return whether a word before an answer changes none.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -54,6 +54,11 @@ class Word:
     # Return whether one of the lists holds the word.
     def of(self, *lists: str) -> bool:
         return bool(self.kinds) and not self.kinds.isdisjoint(lists)
+
+
+# Return whether one of the lists holds any of the words.
+def holds(said: Iterable[Word], *lists: str) -> bool:
+    return any(word.of(*lists) for word in said)
 
 
 # Return the text with one form of each mark and without decoration, at the same positions.
