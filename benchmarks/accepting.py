@@ -100,7 +100,7 @@ def row(design: Design, studies: int) -> str:
     kept, accepted, none = 0, 0.0, 0
     for _ in range(studies):
         cases = _Cases.of(design.draw(rng, design.images), 5.0, design.base_rate)
-        threshold = chosen_threshold(cases, RISK)
+        threshold, _ = chosen_threshold(cases, RISK)
         risk, share = (0.0, 0.0) if threshold is None else at(threshold)
         none += threshold is None
         kept += risk <= RISK

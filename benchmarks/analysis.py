@@ -23,6 +23,7 @@ import orjson
 
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.json_form import json_file
 
 TASKS = (
     "object_detection",
@@ -96,7 +97,7 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
     rows = [question(i, max(100, questions // 60), rng) for i in range(questions)]
     dataset = home / "dataset"
     dataset.mkdir()
-    (dataset / "questions.json").write_bytes(orjson.dumps(rows))
+    (dataset / "questions.json").write_bytes(b"".join(json_file(map(orjson.dumps, rows))))
     (dataset / "dataset.json").write_bytes(orjson.dumps({"version": "2.1", "files": {}}))
     checksum = load_dataset(dataset).digest
     folders, total = [], 0

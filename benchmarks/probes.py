@@ -268,7 +268,7 @@ def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
         said = Counter[str]()
         for seed in range(seeds):
             found = photograph_need(answered(asked, judge, np.random.default_rng(seed)))
-            said.update(["nothing" if found is None else found.all.state])
+            said.update([found[0].state if found else "nothing"])
         print(f"{label:20} {dict(said)} of {seeds}", flush=True)
 
 

@@ -30,7 +30,7 @@ from visualjudge.analysis.plots.canvas import Canvas
 from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
 from visualjudge.analysis.report.plots import ESTIMATE, SHARES, figures_of
-from visualjudge.analysis.value_and_interval import Ends, Share
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.apps.adopt.benchmarks import BENCHMARKS, adopt_benchmark, read_benchmark
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark
 from visualjudge.core.atomic import write_json, write_text
@@ -67,7 +67,7 @@ class AtlasRow:
     benchmark: str
     part: str
     judge: str
-    accuracy: Share
+    accuracy: Estimate
     constant: float
     """Accuracy of the best constant answer, which ignores the options."""
     authors: str

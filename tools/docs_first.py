@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 import visualjudge as vj
-from visualjudge.analysis.decisions.pairs_figure import pairs_figure
+from visualjudge.analysis.report.plots import pairs_plot
 from visualjudge.core.atomic import write_text
 from visualjudge.options import Caps
 
@@ -36,7 +36,7 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
         dataset = vj.build(f"{demo}/study/data", place / "dataset", tasks=tasks, caps=caps)
         judge = vj.client("baseline", model="oracle:0.97")
         run = vj.judge(dataset, judge, place / "run", swap=True, progress=False)
-        pairs_figure(vj.card([run]).judges).save(place / "pairs.svg")
+        pairs_plot(vj.card([run]).judges).save(place / "pairs.svg")
         pairs = (place / "pairs.svg").read_text("utf-8")
         question = next(
             one

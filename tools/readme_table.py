@@ -18,7 +18,7 @@ from pathlib import Path
 import orjson
 from atlas import COLUMNS, AtlasRow, atlas, atlas_figure
 
-from visualjudge.analysis.value_and_interval import Share
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.atomic import write_json, write_text
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +57,7 @@ def main() -> None:
 def kept() -> tuple[tuple[AtlasRow, ...], date]:
     """The figures in the repository, and the day on which they were computed."""
     found = orjson.loads(FIGURES.read_bytes())
-    rows = (AtlasRow(**{**row, "accuracy": Share(**row["accuracy"])}) for row in found["rows"])
+    rows = (AtlasRow(**{**row, "accuracy": Estimate(**row["accuracy"])}) for row in found["rows"])
     return tuple(rows), date.fromisoformat(found["date"])
 
 

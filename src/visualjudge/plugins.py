@@ -5,7 +5,7 @@ plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a scrip
 call them at any time before the row is needed, and worker processes started later have it too, if
 it can be pickled.
 
-Every function of a row is guarded (:mod:`visualjudge.core.plugin_guard`): its errors name the
+Every function of a row is guarded (:mod:`visualjudge.core.registry`): its errors name the
 plug-in and the row, and an error caused by one record affects only that record.
 
 >>> import visualjudge as vj
@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plugin_guard import guarded, guarded_row
-from visualjudge.core.registry import table
+from visualjudge.core.registry import guarded, guarded_row, table
 
 if TYPE_CHECKING:
     from visualjudge.apps.probes.kinds import ProbeKind

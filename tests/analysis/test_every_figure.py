@@ -150,24 +150,21 @@ def _least(row: Mapping[str, Any]) -> list[Any]:
 
 
 def pairs(analysis: Analysis) -> list[Row]:
-    return [
-        (
-            judge["judge"],
-            pair["group"],
-            pair["a"],
-            pair["b"],
-            pair["judge"],
-            *(pair["judge_ci95"] or (None, None)),
-            pair["truth"],
-            *(pair["truth_ci95"] or (None, None)),
-            pair["state"],
-            *(pair["needs_images"] or (None, None)),
-            pair["images"],
-            pair["difference"],
-        )
-        for judge in analysis.metrics["judges"]
-        for pair in judge["answer"]["pairs"]
-    ]
+    """One row for the truth, and one for each judge; the clearest pair by truth first."""
+    judges = analysis.metrics["judges"]
+    found = []
+    for series, judge in (("truth", judges[0]), *((judge["judge"], judge) for judge in judges)):
+        who = "truth" if series == "truth" else "judge"
+        for first in sorted(judges[0]["answer"]["pairs"], key=lambda row: -(row["truth"] or 0.5)):
+            own = next(
+                row
+                for row in judge["answer"]["pairs"]
+                if {row["a"], row["b"]} == {first["a"], first["b"]}
+            )
+            ends = own[f"{who}_ci95"] or (None, None)
+            row = f"{first['a']} or {first['b']}"
+            found.append([series, row, own[who], *ends, own["images"], own["images"]])
+    return found
 
 
 def plain(name: str) -> str:

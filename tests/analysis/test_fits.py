@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from visualjudge.analysis.fits import fit
 from visualjudge.core.records import FloatArray, IntArray
@@ -28,6 +27,8 @@ def games(images: int, each: int = 10) -> tuple[FloatArray, FloatArray, IntArray
 
 @pytest.mark.parametrize("link", ["logit", "identity"])
 def test_strengths_and_errors_equal_statsmodels(link: str) -> None:
+    import statsmodels.api as sm  # slow, and every worker of a run collects this file
+
     x, y, image = games(60)
     found = fit(x, y, image, link=link)  # type: ignore[arg-type]
     family = sm.families.Binomial() if link == "logit" else sm.families.Gaussian()

@@ -73,7 +73,7 @@ def test_a_comparison_says_what_moved_if_it_is_one_thing(
         _judged(tmp_path / "b", Served(second) if second else None, effort=low),
     ]
     first, *rest = opening_notes(analyse(runs), 0, 1)
-    assert first == "Both were asked the same 4 pairwise questions."
+    assert first == "Compared on 4 pairwise questions, of 4 and 4."
     assert rest == ([] if said is None else [said])
 
 

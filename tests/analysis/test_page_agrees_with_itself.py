@@ -11,13 +11,13 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.columns import variance_share
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import variance_share
 from visualjudge.analysis.figures import Leak, Variance
 from visualjudge.analysis.leaks import as_right
 from visualjudge.analysis.plots.figure import Figure, unbroken
 from visualjudge.analysis.report.plots import PLOTS
-from visualjudge.analysis.value_and_interval import Share
+from visualjudge.analysis.value_and_interval import Estimate
 
 TASKS = ("object_detection", "instance_segmentation")
 
@@ -101,9 +101,9 @@ def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
     ],
 )
 def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(rule: str, said: str) -> None:
-    wrong = Leak("all", rule, Share(0.25, (0.125, 0.5), 40, 10), 0.01, flagged=True)
+    wrong = Leak("all", rule, Estimate(0.25, (0.125, 0.5), 40, 10), 0.01, flagged=True)
     turned = as_right(wrong)
-    assert (turned.rule, turned.share) == (said, Share(0.75, (0.5, 0.875), 40, 10))
+    assert (turned.rule, turned.share) == (said, Estimate(0.75, (0.5, 0.875), 40, 10))
     assert as_right(replace(wrong, share=turned.share)).share == turned.share
 
 

@@ -5,17 +5,14 @@ photograph.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import polars as pl
 import pytest
 
-from visualjudge.analysis.figure_text import photograph_gain
-from visualjudge.analysis.figures import Photograph, PhotographNeed, Without
+from visualjudge.analysis.figures import NEEDS, Photograph, Without
 from visualjudge.analysis.probes import photograph_need
-from visualjudge.analysis.value_and_interval import Estimate, Share
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe, Question
 
 Rng = np.random.Generator
@@ -64,40 +61,37 @@ def answered(judge: Judge, seed: int, pairs: int = 60, images: int = 20) -> pl.D
     )
 
 
-def need(judge: Judge, seed: int, pairs: int = 60) -> PhotographNeed:
-    found = photograph_need(answered(judge, seed, pairs))
-    assert found is not None
-    return found
+def need(judge: Judge, seed: int, pairs: int = 60) -> tuple[Photograph, ...]:
+    return photograph_need(answered(judge, seed, pairs))
 
 
 def test_a_judge_that_ignores_the_image_does_not_need_the_photograph() -> None:
-    assert {need(ignores, seed).all.state for seed in range(8)} == {"not_needed"}
+    assert {need(ignores, seed)[0].state for seed in range(8)} == {"not_needed"}
 
 
 def test_a_fair_judge_that_looks_is_not_accused() -> None:
     """benchmarks/probes.py --photograph counts more seeds."""
-    states = [need(looks, seed).all.state for seed in range(8)]
+    states = [need(looks, seed)[0].state for seed in range(8)]
     assert "not_needed" not in states and "needed" in states
 
 
 def test_a_judge_that_only_declines_to_answer_over_grey_does_not_need_the_photograph() -> None:
-    row = need(declines_grey, 1).all
+    row = need(declines_grey, 1)[0]
     assert row.grey is not None and (row.grey.blind.value, row.state) == (0.0, "not_needed")
 
 
 def test_the_gain_is_the_paired_difference() -> None:
-    found = need(looks, 3)
-    grey = found.all.grey
+    whole, *found = need(looks, 3)
+    grey = whole.grey
     assert grey is not None and grey.seen.value is not None and grey.blind.value is not None
     assert grey.gain.value == pytest.approx(grey.seen.value - grey.blind.value)
-    assert [row.task for row in found.by_task] == ["depth", "detection"]
-    assert {row.questions for row in found.by_task} == {30} and {
-        row.state for row in found.by_task
-    } == {"not_shown"}
+    assert [row.task for row in found] == ["depth", "detection"]
+    assert {part.questions for row in found for part in row.asked} == {30}
+    assert {row.state for row in found} == {"not_shown"}
 
 
 def test_without_twins_nothing_is_told() -> None:
-    assert photograph_need(answered(looks, 0).filter(pl.col("probe_design") == "control")) is None
+    assert photograph_need(answered(looks, 0).filter(pl.col("probe_design") == "control")) == ()
 
 
 def question(k: int, name: str, design: str) -> Question:
@@ -120,29 +114,14 @@ def question(k: int, name: str, design: str) -> Question:
     )
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        ("needed", "Needs the photograph, "),
-        ("not_needed", "Does not need the photograph, "),
-        ("not_shown", "Can’t tell yet whether the judge needs the photograph, "),
-    ],
-)
-def test_the_states_in_words(state: str, said: str) -> None:
-    gain = Estimate(0.124, (0.081, 0.169), 400, 40, None)
-    row = SimpleNamespace(state=state, least=gain, grey=SimpleNamespace(gain=gain))
-    assert photograph_gain(cast("Photograph", row)) == f"{said}+12.4 points (8.1 to 16.9) over grey"
-
-
 def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     def without(gain: float, low: float) -> Without:
-        share = Share(0.7, (0.6, 0.8), 400, 40)
+        share = Estimate(0.7, (0.6, 0.8), 400, 40)
         return Without(share, share, Estimate(gain, (low, 0.3), 400, 40), (low, 0.2), 400)
 
     row = Photograph("all", without(0.3, 0.1), without(0.1, -0.05))
     assert row.least.value == 0.1 and row.state == "not_shown"
     assert (
-        photograph_gain(row)
-        == "Can’t tell yet whether the judge needs the photograph, +10.0 points (−5.0 to 30.0) "
-        "over another photograph"
+        row.sentence
+        == f"{NEEDS['not_shown']}, +10.0 (−5.0 to 30.0) points over another photograph."
     )

@@ -25,7 +25,7 @@ from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report import printing
-from visualjudge.analysis.report.paired import differences, in_common
+from visualjudge.analysis.report.paired import differences, opening_notes
 from visualjudge.analysis.report.plots import PLOTS, encoding_name, encodings, every_plot
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app
@@ -293,13 +293,12 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
         for name, own in parts.items()
     ]
     found = analyse(runs)
-    assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
-    assert "10 pairwise questions in common, out of 30 of a and 20 of b." in in_common(found, 0, 1)
+    assert opening_notes(found, 0, 1) == ["Compared on 10 pairwise questions, of 30 and 20."]
     assert isinstance(differences(found, 0, 1), Figure)
     left = differences(found, 1, 2)
     assert isinstance(left, LeftOut) and left.reason == "no question in common"
     text = page(found, compare=(1, 2))
-    assert 'id="figure-compared"' not in text and "0 pairwise questions in common" in text
+    assert 'id="figure-compared"' not in text and "Compared on 0 pairwise questions" in text
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:

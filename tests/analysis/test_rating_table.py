@@ -120,24 +120,14 @@ def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Pat
     assert sorted(p.record for p in problems) == ["b.jpg", "b.jpg"]
 
 
-def test_alpha_is_given_of_what_a_judge_rated_and_of_all_that_people_rated(tmp_path: Path) -> None:
+def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     table = long_table()
     part = table.filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
     (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
-    (judged,) = agreement(table.filter(pl.col("source") != "s2"), ["gpt"]).alpha
-    assert (both.alpha, both.units, both.ci95) == (whole.alpha, 120, whole.ci95)
-    assert (both.judged_alpha, both.judged_units, both.judged_ci95) == (
-        judged.alpha,
-        80,
-        judged.ci95,
-    )
-    assert both.judged_alpha != both.alpha
+    assert both == whole and both.units == 120 and both.ci95 is not None
     part.write_csv(tmp_path / "r.csv")
     said = CliRunner().invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
-    alpha = r"\S+ +\S+ to \S+ +"
-    assert re.search(rf"quality +{alpha}120 +{alpha}80 ", said)
-    (none,) = agreement(table.filter(pl.col("rater") != "gpt")).alpha
-    assert none.judged_alpha is None
+    assert re.search(r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", said)
 
 
 def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
@@ -183,7 +173,7 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     figure = agreement_figure(result)
     assert isinstance(figure, Figure)
     told = {(row.dimension, row.kind): row for row in result.rows}
-    rows = {(row[0], {"gpt": "judge"}.get(str(row[1]), "ceiling")): row[2:] for row in figure.rows}
+    rows = {(row[1], {"gpt": "judge"}.get(str(row[0]), "ceiling")): row[2:] for row in figure.rows}
     assert set(rows) == {(d, kind) for d in ("quality", "other") for kind in ("judge", "ceiling")}
     for key, found in rows.items():
         row = told[key]  # type: ignore[index]

@@ -9,11 +9,10 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.figure_text import DASH
-from visualjudge.analysis.report.examples import examples, probe_examples
-from visualjudge.analysis.report.page import context, html
-from visualjudge.analysis.report.section import Section
-from visualjudge.core.records import Probe, Question
+from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.page import context
+from visualjudge.analysis.report.section import DASH, Section
+from visualjudge.core.records import Question
 from visualjudge.core.text_tables import Table
 
 
@@ -106,21 +105,6 @@ def test_a_table_keeps_the_columns_that_identify_a_row() -> None:
     rows = (("a", "b", "1"),)
     assert 'class="wide keys"' in Table(("First", "Second", "n"), rows, keys=2).html()
     assert 'class="wide"' in Table(("First", "Second", "n"), rows).html()
-
-
-def test_the_example_of_a_probe_has_no_right_answer_where_none_is_right(tmp_path: Path) -> None:
-    questions = [
-        pair(0, (9.0, 1.0), probe=Probe("control", "control", "g0", "nothing", "answer")),
-        pair(1, (5.0, 5.0), probe=Probe("same_option", "same", "g0", "both are the same", "any")),
-        pair(2, (9.0, 1.0), probe=Probe("renamed", "change", "g0", "other names", "answer")),
-    ]
-    dataset = write_dataset(tmp_path / "ds", questions)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions])
-    analysis = analyse([run])
-    same, renamed = probe_examples(analysis.study, 0)
-    assert (same.stated, same.answer) == ("A", "")
-    assert (renamed.stated, renamed.answer) == ("A", "A")
-    assert "The answer was <b>A</b>; no answer is right." in html(analysis)
 
 
 def test_tables_have_the_judges_that_plots_leave_out(tmp_path: Path) -> None:

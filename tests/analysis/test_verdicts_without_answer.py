@@ -12,9 +12,8 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import analyse
-from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.columns import JUDGE, unanswered_of
 from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figure_text import unanswered_of
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import of_status
 from visualjudge.analysis.report.terminal import text

@@ -47,7 +47,7 @@ def ended(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("jugde x", "no command 'jugde'; did you mean judge?"),
+        ("jugde x", "(did you mean judge?)"),
         ("validate x", "validate was removed in 1.1; use: describe DATASET"),
         ("judge x --outt y", "No such option: --outt"),
         ("build a b --out c", "quote a pattern or a value with spaces"),

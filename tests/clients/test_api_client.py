@@ -17,6 +17,7 @@ from visualjudge.clients.api import ApiClient, VllmClient
 from visualjudge.clients.registry import build_client
 from visualjudge.core.errors import ApiError, TransportError, UsageError
 from visualjudge.core.records import Served
+from visualjudge.replies import read_reply
 
 KEY = "sk-a-secret-of-some-length"
 SCHEMA = {
@@ -356,3 +357,12 @@ def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(
 def test_a_base_url_may_be_the_full_endpoint() -> None:
     client = ApiClient("m", base_url="http://127.0.0.1:9/v1/chat/completions", api_key="k")
     assert client.base_url == "http://127.0.0.1:9/v1"
+
+
+def test_a_reply_is_cut_where_no_one_reads_on_and_not_sent_back() -> None:
+    called = {"id": "c", "type": "function", "function": {"name": "zoom", "arguments": "{}"}}
+    body = completion("y" * 2**21)
+    body["choices"][0]["message"] |= {"tool_calls": [called], "reasoning_content": "y" * 2**21}
+    replies, _ = ask([(200, body, {})])
+    assert (len(replies[0].text), replies[0].echo, len(replies[0].calls)) == (2**20 + 1, None, 1)
+    assert read_reply(replies[0].text, "pairwise").cause == "too long"

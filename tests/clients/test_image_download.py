@@ -88,6 +88,8 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
         ("fe80::1%eth0", False),
         ("fd00::1", False),
         ("::ffff:127.0.0.1", False),
+        ("2002:7f00:1::", False),
+        ("fec0::1", False),
     ],
 )
 def test_public_addresses(address: str, public: bool) -> None:
@@ -121,3 +123,18 @@ def test_a_file_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_parts, "LARGEST_IMAGE_FILE", 1000)
     with pytest.raises(DataError, match="larger than"):
         fetch([(200, b"x" * 5000, {})])
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[x/?key=hidden", "http://me:hidden@[x/", "http://me:hidden@127.0.0.1:1/#hidden"]
+)
+def test_no_message_has_what_may_be_a_signature(url: str) -> None:
+    with pytest.raises(DataError) as caught:
+        asyncio.run(fetch_image(url, allow_private=True, timeout_s=2))
+    assert "hidden" not in str(caught.value)
+
+
+def test_no_message_has_the_signature_of_a_redirect() -> None:
+    with pytest.raises(DataError, match="cannot be fetched: http://h:99999/x - ") as caught:
+        fetch([(302, b"", {"Location": "http://h:99999/x?key=hidden"})])
+    assert "hidden" not in str(caught.value)

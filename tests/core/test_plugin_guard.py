@@ -16,7 +16,7 @@ import visualjudge as vj
 from making import detection_folder
 from visualjudge.core import registry
 from visualjudge.core.errors import DataError, PluginError
-from visualjudge.core.plugin_guard import guarded, guarded_row
+from visualjudge.core.registry import guarded, guarded_row
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.boxes import draw

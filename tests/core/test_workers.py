@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from core.worker_chunks import Numbered, broken, ended, halved, refused
+from core.worker_chunks import Numbered, broken, ended, halved
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.workers import Workers
 
@@ -33,15 +33,19 @@ def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> N
         Workers(0)
 
 
-def test_an_error_that_no_other_process_can_read_is_told_in_its_words() -> None:
-    with pytest.raises(RunError, match=r"^HTTP 429: number 1$"), Workers(2) as pool:
-        list(pool.map(refused, [1]))
-
-
 def test_a_map_whose_worker_dies_ends() -> None:
     died = r"a worker process died .*; try fewer --workers"
     with pytest.raises(RunError, match=died), Workers(2) as pool:
         list(pool.map(partial(ended, os.getpid()), range(10)))
+
+
+def test_ctrl_c_waits_for_no_chunk_that_hangs(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), Workers(2) as pool:
+        results = pool.map(time.sleep, [0, 60])
+        next(results)
+        raise KeyboardInterrupt
+    assert time.monotonic() - began < 30
 
 
 def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:

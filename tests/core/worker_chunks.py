@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from visualjudge.core.errors import ApiError, DataError
+from visualjudge.core.errors import DataError
 from visualjudge.core.workers import Workers
 
 
@@ -30,10 +30,6 @@ def halved(number: int) -> int:
 
 def broken(chunk: Numbered) -> float:
     return chunk.number / 0
-
-
-def refused(number: int) -> int:
-    raise ApiError(429, f"number {number}")
 
 
 def ended(here: int, number: int) -> int:

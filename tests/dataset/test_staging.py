@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.core.locks import FileLock, Locked
+from visualjudge.core.errors import RunError
+from visualjudge.core.locks import FileLock
 from visualjudge.dataset.staging import staged
 
 
@@ -36,7 +37,7 @@ def test_a_folder_that_another_process_writes_is_left_alone(tmp_path: Path) -> N
     at_work = tmp_path / ".out.partial"
     at_work.mkdir()
     lock = FileLock(at_work)
-    with pytest.raises(Locked, match="being written by another process"):
+    with pytest.raises(RunError, match="being written by another process"):
         write(tmp_path / "out", "mine")
     assert at_work.exists() and not (tmp_path / "out").exists()
     lock.release()

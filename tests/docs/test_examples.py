@@ -17,8 +17,6 @@ from typer.testing import CliRunner
 
 import visualjudge as vj
 from clients.loopback import serving
-from visualjudge.analysis.decisions.correct import correct
-from visualjudge.analysis.decisions.items_to_label import label
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines import build_pipes, read_config
 from visualjudge.cli.main import app
@@ -40,9 +38,9 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["ten_detectors.py", "OUT"])
     runpy.run_path(str(ROOT / "examples/ten_detectors.py"), run_name="__main__")
-    label("OUT/run", 60).table().write_csv("next.csv")
+    vj.label("OUT/run", 60).table().write_csv("next.csv")
     exec(next(code for code in blocks("decide.md", "python") if "truth.csv" in code))
-    printed = str(correct("OUT/run", "next.csv", gap=0.5)).splitlines()
+    printed = str(vj.correct("OUT/run", "next.csv", gap=0.5)).splitlines()
     shown = next(text for text in blocks("decide.md", "") if text.startswith("Source")).splitlines()
     assert printed[: len(shown)] == shown
     assert "a difference of 0.5: 581 labels in all" in printed

@@ -287,6 +287,7 @@ def wire_faults() -> dict[str, Wire]:
         "zstd": lambda body: answer(body, Content_Encoding="zstd"),
         "cookies": lambda body: answer(body, Set_Cookie="a=b; Domain=.example.com; Max-Age=-1"),
         "an endless body": _endless,
+        "a million objects": lambda body: answer(body[:-1] + b', "x": [' + b"{}," * 10**6 + b"0]}"),
         "a body of 40 MB": lambda body: [head(200, length=40 * 2**20), b" " * (40 * 2**20)],
         "a body of 5 MB before the reply": lambda body: answer(b" " * 5 * 2**20 + body),
         "text/html": lambda body: [head(200, body, Content_Type="text/html") + body],

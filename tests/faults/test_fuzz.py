@@ -9,7 +9,7 @@ import pytest
 
 from faults.fuzz import SEEDS, TARGETS, escapes, inputs
 
-FEWER = {"image-sent": 50, "workbook": 6}
+FEWER = {"image-sent": 50, "workbook": 3}
 """Targets whose inputs are decoded whole, or read in a process of their own."""
 
 

@@ -194,6 +194,10 @@ def raises(error: BaseException) -> Any:
     [
         (lambda: raises(KeyError("secret")), "the tool failed (KeyError)"),
         (lambda: raises(SystemExit(0)), "the tool failed (SystemExit)"),
+        (lambda: raises(KeyboardInterrupt()), "the tool failed (KeyboardInterrupt)"),
+        (lambda: raises(asyncio.CancelledError()), "the tool failed (CancelledError)"),
+        (lambda: raises(StopIteration()), "the tool failed (StopIteration)"),
+        (lambda: raises(DataError("\ud800")), "?"),
         (lambda: time.sleep(5), "the tool took more than 0.2 s"),
         (lambda: None, "the tool failed (AttributeError)"),
         (lambda: ToolOutput(7), "the tool failed (TypeError)"),  # type: ignore[arg-type]
@@ -208,6 +212,11 @@ def test_a_fault_of_a_tool_is_told_in_words(
     result = run(ToolBox(Evidence(), [Tool("broken", "Break.", lambda _: broken())], {}), "broken")
     assert (result.failed, said(result)) == (True, f"Error: {told}")
     assert time.monotonic() - begun < 4
+
+
+def test_what_a_tool_says_can_be_sent() -> None:
+    tool = Tool("talks", "Talk.", lambda _: ToolOutput("\ud800" * 10**6))
+    assert said(run(ToolBox(Evidence(), [tool], {}), "talks")) == "?" * 20_000
 
 
 def test_an_image_that_cannot_be_read_is_told_in_words(root: Path) -> None:

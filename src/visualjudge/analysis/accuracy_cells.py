@@ -18,10 +18,10 @@ from visualjudge.analysis.estimate import Shares, gap_ends, gap_p, ratio, shares
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import FloatArray, IntArray
 
-NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
+NO_ACCURACY = Accuracy(NOTHING, 0, None, NOTHING, None, {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,9 @@ def _cells(
     return pl.DataFrame({name: found[name] for name in keys} or {"all": [0]}), cell
 
 
-def share_of(found: Shares, k: int = 0) -> Share:
+def share_of(found: Shares, k: int = 0) -> Estimate:
     """Return share ``k`` as a figure."""
-    return Share(
+    return Estimate(
         known(found.value[k]),
         found.interval(k),
         round(found.cases[k]),

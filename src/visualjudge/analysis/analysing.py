@@ -35,7 +35,7 @@ from visualjudge.analysis.figures import (
     Results,
     Variance,
 )
-from visualjudge.analysis.figures_of_pairs import FIGURES
+from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
 from visualjudge.analysis.identity import moved, served_by
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit
@@ -175,9 +175,8 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
 
 def _dataset_facts(study: Study) -> DatasetFacts:
     questions, meta = study.questions, study.meta
-    asked = np.zeros(questions.height, dtype=bool)
-    for numbers in study.asked:
-        asked[numbers] = True
+    numbers = pl.Series(np.concatenate([[], *study.asked])).cast(pl.Int32)
+    asked = questions.filter(pl.col("question").is_in(numbers.implode()))
     return DatasetFacts(
         path=str(study.root) if study.root is not None else None,
         questions_sha256=meta.get("questions_sha256"),
@@ -188,15 +187,9 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         by_question_type={
             str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())
         },
-        asked=int(asked.sum()),
-        probed=int(
-            asked[
-                questions.select(~unchanged()).to_series()[questions["question"]].to_numpy()
-            ].sum()
-        ),
-        images_asked=questions["cluster"]
-        .filter(pl.Series(asked)[questions["question"]])
-        .n_unique(),
+        asked=asked.height,
+        probed=asked.filter(~unchanged()).height,
+        images_asked=asked["cluster"].n_unique(),
         where=study.where,
     )
 
@@ -295,7 +288,8 @@ def pairwise_figures(
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
         ties=_ties(pairs),
-        figures={row.key: row.of(pairs) for row in FIGURES},
+        macro=macro(pairs),
+        kappa=kappa_with_truth(pairs),
     )
     return found if truth else pairwise_without_truth(found)
 

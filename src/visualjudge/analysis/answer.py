@@ -19,9 +19,9 @@ Sources: Korn & Graubard 1998; Bradley & Terry 1952; Holm 1979; Lachin 2011 (sam
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse, special
@@ -37,9 +37,11 @@ from visualjudge.analysis.estimate import (
     renumbered,
     share_ends,
     share_test,
+    sums,
     t_isf,
+    t_sf,
 )
-from visualjudge.analysis.fits import Fit, fit, interval, p_value
+from visualjudge.analysis.fits import fit
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 PairState = Literal["right", "wrong", "undecided", "close"]
@@ -72,22 +74,38 @@ class Comparisons:
     truth: FloatArray
     difference: FloatArray
 
-    @property
-    def images(self) -> int:
-        """Number of distinct images."""
-        return int(np.unique(self.image).size)
 
-
-@dataclass(frozen=True)
-class Preference:
-    """How often the first of two models is preferred, its 95 % interval, the standard error of its
-    log-odds, and p of ½.
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """How often the first of two models is preferred, by pair (K,), its 95 % interval, the standard
+    error of its log-odds (infinite if unknown), and p of ½; NaN where unknown.
     """
 
-    value: float
-    ci95: Ends | None
-    error: float
-    p: float | None
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray
+    p: FloatArray
+
+    @property
+    def decided(self) -> BoolArray:
+        """Which pairs differ from ½ after Holm's adjustment."""
+        adjusted = holm([None if math.isnan(p) else p for p in self.p.tolist()])
+        return np.array([p is not None and p < LEVEL for p in adjusted], dtype=bool)
+
+    def turned(self, where: BoolArray) -> Preferences:
+        """Return how often the second model is preferred in the pairs of ``where``."""
+        columns = (self.value, 1 - self.value), (self.low, 1 - self.high), (self.high, 1 - self.low)
+        value, low, high = (np.where(where, other, own) for own, other in columns)
+        return Preferences(value, low, high, self.error, self.p)
+
+    def share(self, k: int) -> float | None:
+        """Return the preference in pair ``k``, or None."""
+        return None if math.isnan(self.value[k]) else float(self.value[k])
+
+    def ends(self, k: int) -> Ends | None:
+        """Return its interval, or None."""
+        return None if math.isnan(self.p[k]) else (float(self.low[k]), float(self.high[k]))
 
 
 @dataclass(frozen=True)
@@ -126,91 +144,62 @@ class PairsOfModels:
 
 def compare_models(rows: Comparisons) -> PairsOfModels:
     """Return each pair of models by judge and truth, and the resolution."""
-    known = np.isfinite(rows.truth).any()
     pair, numbers = np.unique(
         np.column_stack([rows.first, rows.second]), axis=0, return_inverse=True
     )
     numbers = numbers.ravel()
-    judged = _preferences(rows, rows.judge, pair, numbers)
-    true = _preferences(rows, rows.truth, pair, numbers, like=judged) if known else None
+    judged, by_strengths = _preferences(rows, rows.judge, pair, numbers)
+    true, _ = _preferences(rows, rows.truth, pair, numbers, by_strengths)
     images = np.array([np.unique(rows.image[numbers == k]).size for k in range(len(pair))])
-    decided = _decided([preference for preference, _ in judged])
+    states = _states(judged, true)
     spread = _variance_per_image(judged, images)
-    curve = Curve.of(rows)
+    curve = preference_curve(rows)
     # the level that a further pair would have in Holm's procedure
-    tail = TAIL / min(len(pair), sum(not sure for sure in decided) + 1)
-    means = [_mean(rows.difference[numbers == k]) for k in range(len(pair))]
-    separable = [True] * len(pair) if true is None else _decided([t for t, _ in true])
-    out = []
-    for k, (a, b) in enumerate(pair.tolist()):
-        preference, by = judged[k]
-        truth = None if true is None else true[k][0]
-        state = _state(preference, truth, decided[k], separable[k])
-        needed = None
-        if state == "undecided":
-            mean = means[k]
-            expected = preference.value if curve is None or mean is None else curve(mean)
-            needed = _further_images(expected, spread, int(images[k]), tail)
-        out.append(
-            PairOfModels(
-                rows.names[a],
-                rows.names[b],
-                preference.value,
-                preference.ci95,
-                None if truth is None else truth.value,
-                None if truth is None else truth.ci95,
-                state,
-                needed,
-                int(images[k]),
-                rows.groups[a],
-                means[k],
-                by,
-            )
+    tail = TAIL / min(len(pair), (~judged.decided).sum() + 1)
+    means = _means(rows.difference, numbers, len(pair))
+    needed: list[tuple[int, int] | None] = [None] * len(pair)
+    for k in np.flatnonzero(states == "undecided"):
+        unseen = curve is None or math.isnan(means[k])
+        expected = judged.value[k] if curve is None or unseen else curve(means[k])
+        needed[k] = _further_images(float(expected), spread, int(images[k]), tail)
+    turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
+    pair = np.where(turned[:, None], pair[:, ::-1], pair)
+    means = np.where(turned, -means, means)
+    judged, true = judged.turned(turned), true.turned(turned)
+    pairs = tuple(
+        PairOfModels(
+            rows.names[a],
+            rows.names[b],
+            float(judged.value[k]),
+            judged.ends(k),
+            true.share(k),
+            true.ends(k),
+            states[k],
+            needed[k],
+            int(images[k]),
+            rows.groups[a],
+            None if math.isnan(means[k]) else float(means[k]),
+            "strengths" if by_strengths[k] else "questions",
         )
+        for k, (a, b) in enumerate(pair.tolist())
+    )
     typical = float(np.mean(images)) if images.size else 0.0
     once, twice = (_smallest(curve, spread, times * typical, tail) for times in (1, 2))
-    return PairsOfModels(tuple(map(_better_first, out)), once, twice, rows.images)
+    return PairsOfModels(pairs, once, twice, int(np.unique(rows.image).size))
 
 
-def _better_first(pair: PairOfModels) -> PairOfModels:
-    """Return the pair with the model first that the truth, else the judge, prefers."""
-    if (pair.judge if pair.truth is None else pair.truth) >= 0.5:
-        return pair
-    return replace(
-        pair,
-        a=pair.b,
-        b=pair.a,
-        judge=1 - pair.judge,
-        judge_ci95=_turned(pair.judge_ci95),
-        truth=None if pair.truth is None else 1 - pair.truth,
-        truth_ci95=_turned(pair.truth_ci95),
-        difference=None if pair.difference is None else -pair.difference,
-    )
+def _states(judged: Preferences, true: Preferences) -> Any:
+    known = np.isfinite(true.value)
+    alike = (judged.value > 0.5) == (true.value > 0.5)
+    cases = known.any() & ~true.decided, ~known | ~judged.decided, alike
+    return np.select(cases, ["close", "undecided", "right"], "wrong")
 
 
-def _turned(ends: Ends | None) -> Ends | None:
-    return None if ends is None else (1 - ends[1], 1 - ends[0])
-
-
-def _mean(values: FloatArray) -> float | None:
-    seen = values[np.isfinite(values)]
-    return float(seen.mean()) if seen.size else None
-
-
-def _decided(preferences: Sequence[Preference]) -> list[bool]:
-    adjusted = holm([preference.p for preference in preferences])
-    return [p is not None and p < LEVEL for p in adjusted]
-
-
-def _state(judge: Preference, truth: Preference | None, sure: bool, separable: bool) -> PairState:
-    if not separable:
-        return "close"
-    if truth is None or not sure:
-        return "undecided"
-    return "right" if (judge.value > 0.5) == (truth.value > 0.5) else "wrong"
-
-
-Measured = tuple[Preference, Literal["questions", "strengths"]]
+def _means(values: FloatArray, place: IntArray, count: int) -> FloatArray:
+    """Return the mean of the known values by place, (K,); NaN without any."""
+    known = np.isfinite(values)
+    top, cases = (sums(place[known], w, count) for w in (values[known], np.ones(known.sum())))
+    return np.asarray(np.divide(top, cases, out=np.full(count, np.nan), where=cases > 0))
 
 
 def _preferences(
@@ -218,142 +207,112 @@ def _preferences(
     outcome: FloatArray,
     pair: IntArray,
     numbers: IntArray,
-    like: Sequence[Measured] | None = None,
-) -> list[Measured]:
-    """Return the preference in each pair by the better of two methods, or by those of ``like``."""
+    by_strengths: BoolArray | None = None,
+) -> tuple[Preferences, BoolArray]:
+    """Return the preference in each pair by the better of two methods, or by the stated one, and
+    where that is by strengths.
+    """
     direct = _by_questions(rows.image, outcome, numbers, len(pair))
     strengths = _by_strengths(rows, outcome, pair)
-    out: list[Measured] = []
-    for k, (own, all_) in enumerate(zip(direct, strengths, strict=True)):
-        by = like[k][1] if like else "strengths" if all_.error < own.error else "questions"
-        out.append((all_ if by == "strengths" else own, by))
-    return out
+    by = strengths[ERROR] < direct[ERROR] if by_strengths is None else by_strengths
+    return Preferences(*np.where(by, strengths, direct)), by
+
+
+ERROR = 3
+"""Row of the standard errors among the columns of :class:`Preferences`."""
 
 
 def _by_questions(
     image: IntArray, outcome: FloatArray, numbers: IntArray, count: int
-) -> list[Preference]:
+) -> FloatArray:
+    """Return the columns of :class:`Preferences`, from the questions that compare two models."""
     kept = np.isfinite(outcome)
     images = int(image.max(initial=0)) + 1
     cells, place = renumbered(numbers[kept] * images + image[kept])
     bottom = np.bincount(place).astype(np.float64)
-    top = np.asarray(np.bincount(place, outcome[kept]), dtype=np.float64)
-    value, found = ratio(top, bottom, cells // images, count)
+    value, found = ratio(sums(place, outcome[kept], cells.size), bottom, cells // images, count)
     many = np.full(count, np.inf)
-    low, high = share_ends(value, found, many)
-    p = share_test(value, found, many)
+    ends = *share_ends(value, found, many), share_test(value, found, many)
+    low, high, p = (np.where(found.enough, column, np.nan) for column in ends)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(found.variance) / (value * (1 - value))
     error = np.where(np.isfinite(error) & (found.variance > 0), error, np.inf)
-    enough = found.enough
-    return [
-        Preference(
-            float(value[k]),
-            (float(low[k]), float(high[k])) if enough[k] else None,
-            float(error[k]),
-            float(p[k]) if enough[k] else None,
-        )
-        for k in range(count)
-    ]
+    return np.array([value, low, high, error, p])
 
 
-NOTHING = Preference(math.nan, None, math.inf, None)
-
-
-def _by_strengths(rows: Comparisons, outcome: FloatArray, pair: IntArray) -> list[Preference]:
-    """Return preferences from strengths, fitted in each group by itself; with an infinite error
-    where they add nothing: in a group of two models, or with too few images.
+def _by_strengths(rows: Comparisons, outcome: FloatArray, pair: IntArray) -> FloatArray:
+    """Return the columns of :class:`Preferences` from strengths, fitted in each group by itself;
+    with an infinite error where they add nothing: in a group of two models, or with too few images.
     """
     group = np.unique(rows.groups, return_inverse=True)[1]
-    out = [NOTHING] * len(pair)
+    out = np.full((5, len(pair)), np.nan)
+    out[ERROR] = np.inf
     for own in range(int(group.max(initial=-1)) + 1):
         places = np.flatnonzero(group[pair[:, 0]] == own)
         kept = np.isfinite(outcome) & (group[rows.first] == own)
         images = int(np.unique(rows.image[kept]).size)
         if len(places) < 2 or images < LEAST_IMAGES:
             continue
-        found = _fitted(rows, outcome, kept)
-        for place in places:
-            first, second = pair[place].tolist()
-            out[place] = _contrast(found, first, second, images)
+        design = _signs(np.column_stack([rows.first, rows.second])[kept], len(rows.names))
+        found = fit(design, outcome[kept], rows.image[kept], penalised=True)
+        contrast = _signs(pair[places], found.coefficients.size).toarray()
+        value, variance = contrast @ found.coefficients, found.variance(contrast)
+        told = variance > 0
+        value, error = value[told], np.sqrt(variance[told])
+        reach = t_isf(TAIL, images - 1) * error
+        p = 2 * t_sf(np.abs(value) / error, images - 1)
+        shares = special.expit([value, value - reach, value + reach])
+        out[:, places[told]] = [*shares, error, p]
     return out
 
 
-def _fitted(rows: Comparisons, outcome: FloatArray, kept: BoolArray) -> Fit:
-    n = int(kept.sum())
-    models = np.concatenate([rows.first[kept], rows.second[kept]])
-    cells = (np.tile(np.arange(n), 2), models)
-    design = sparse.csr_array((np.repeat([1.0, -1.0], n), cells), shape=(n, len(rows.names)))
-    return fit(design, outcome[kept], rows.image[kept], penalised=True)
+def _signs(pair: IntArray, models: int) -> sparse.csr_array:
+    """Return 1 for the first of two models and −1 for the second, pairs × models."""
+    n = len(pair)
+    cells = np.tile(np.arange(n), 2), pair.T.ravel()
+    return sparse.csr_array((np.repeat([1.0, -1.0], n), cells), shape=(n, models))
 
 
-def _contrast(found: Fit, first: int, second: int, images: int) -> Preference:
-    contrast = np.zeros((1, found.coefficients.size))
-    contrast[0, first], contrast[0, second] = 1, -1
-    value = float(contrast[0] @ found.coefficients)
-    variance = float(found.variance(contrast)[0])
-    if not variance > 0:
-        return NOTHING
-    low, high = interval(value, variance, images - 1)
-    p = p_value(value, variance, images - 1)
-    return Preference(_logistic(value), (_logistic(low), _logistic(high)), variance**0.5, p)
-
-
-def _logistic(value: float) -> float:
-    return float(special.expit(value))
-
-
-def _variance_per_image(judged: Sequence[Measured], images: IntArray) -> float | None:
+def _variance_per_image(judged: Preferences, images: IntArray) -> float | None:
     """Return the variance that one image contributes to a preference, over p(1 − p): the median of
     the pairs; None if no pair has one.
     """
-    found = [
-        count * preference.error**2 * preference.value * (1 - preference.value)
-        for (preference, _), count in zip(judged, images.tolist(), strict=True)
-        if math.isfinite(preference.error)
-    ]
-    return float(np.median(found)) if found else None
+    known = np.isfinite(judged.error)
+    value, variance = judged.value[known], judged.error[known] ** 2
+    found = images[known] * variance * value * (1 - value)
+    return float(np.median(found)) if found.size else None
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """How often the judge prefers the better of two models, by their mean difference: its rate of
-    right answers (``right``) at differences of two predictions (``at``), over differences that
-    scatter around the mean as those seen do (``scatter``).
+Curve = Callable[[float], float]
+
+
+def preference_curve(rows: Comparisons) -> Curve | None:
+    """Return how often the judge prefers the better of two models, by their mean difference: its
+    rate of right answers at differences of two predictions, over differences that scatter around
+    the mean as those seen do. None without differences of scores.
     """
+    kept = np.isfinite(rows.difference) & np.isfinite(rows.judge)
+    difference, judge = rows.difference[kept], rows.judge[kept]
+    told = difference != 0
+    if not told.any():
+        return None
+    pair = renumbered(rows.first[kept] * len(rows.names) + rows.second[kept])[1]
+    scatter = difference - (np.bincount(pair, difference) / np.bincount(pair))[pair]
+    scatter = scatter[:: max(1, scatter.size // MOST_DIFFERENCES)]
+    scatter = np.concatenate([scatter, -scatter])
+    size = np.abs(difference[told])
+    right = np.where(difference[told] > 0, judge[told], 1 - judge[told])
+    groups = int(np.clip(size.size // GROUP, 1, MOST_GROUPS))
+    parts = np.array_split(np.argsort(size, kind="stable"), groups)
+    at = [0.0, *(float(size[part].mean()) for part in parts)]
+    rates = [0.5, *(float(right[part].mean()) for part in parts)]
 
-    at: FloatArray
-    right: FloatArray
-    scatter: FloatArray
+    def preference(mean: float) -> float:
+        moved = mean + scatter
+        share = np.interp(np.abs(moved), at, rates)
+        return float(np.where(moved >= 0, share, 1 - share).mean())
 
-    @classmethod
-    def of(cls, rows: Comparisons) -> Curve | None:
-        """Return the curve of all comparisons; None without differences of scores."""
-        kept = np.isfinite(rows.difference) & np.isfinite(rows.judge)
-        difference, judge = rows.difference[kept], rows.judge[kept]
-        told = difference != 0
-        if not told.any():
-            return None
-        pair = renumbered(rows.first[kept] * len(rows.names) + rows.second[kept])[1]
-        mean = np.bincount(pair, difference) / np.bincount(pair)
-        scatter = difference - mean[pair]
-        scatter = scatter[:: max(1, scatter.size // MOST_DIFFERENCES)]
-        size = np.abs(difference[told])
-        right = np.where(difference[told] > 0, judge[told], 1 - judge[told])
-        groups = int(np.clip(size.size // GROUP, 1, MOST_GROUPS))
-        parts = np.array_split(np.argsort(size, kind="stable"), groups)
-        at = [float(size[part].mean()) for part in parts]
-        rates = [float(right[part].mean()) for part in parts]
-        return cls(np.array([0.0, *at]), np.array([0.5, *rates]), np.abs(scatter))
-
-    def __call__(self, mean: float) -> float:
-        """Return the preference at a mean difference."""
-        total = 0.0
-        for sign in (1, -1):
-            difference = mean + sign * self.scatter
-            right = np.interp(np.abs(difference), self.at, self.right)
-            total += float(np.where(difference >= 0, right, 1 - right).mean())
-        return total / 2
+    return preference
 
 
 def _smallest(

@@ -12,8 +12,6 @@ read         accuracy on the stored order, of replies that were read (VL-RewardB
              ``cal.py``; GEditBench v2)
 macro        ``read``, averaged over tasks (VL-RewardBench)
 no_tie_label accuracy where people preferred one side (MLLM-as-a-Judge, "w/o tie")
-no_tie       accuracy where the judge preferred one side (MJ-Bench, "w/o tie")
-prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
 net          right if right more often than wrong over both orders; if only the stored order was
              asked, the accuracy on that order (JudgeBench, ``metrics.py``)
 both_orders  accuracy on all replies in both orders that were read (MMRB2,
@@ -21,8 +19,6 @@ both_orders  accuracy on all replies in both orders that were read (MMRB2,
 levenshtein  rankings: mean edit distance over the number of options; 0 is best
              (MLLM-as-a-Judge)
 pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
-spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore)
-kendall      scores: Kendall's τ-b over all items
 viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore; no Fisher mean)
 ============ ===================================================================================
 """
@@ -38,12 +34,11 @@ import polars as pl
 
 from visualjudge.analysis.figure_text import number
 from visualjudge.analysis.figures import OwnScore
-from visualjudge.analysis.statistics.correlation import kendall, pearson, spearman
-from visualjudge.core.records import FAILED, TIES, FloatArray
+from visualjudge.analysis.statistics.correlation import pearson, spearman
+from visualjudge.core.records import FAILED, TIES
 
 _OTHER = {"A": "B", "B": "A"}
 Rule = Callable[[pl.DataFrame], float | None]
-Correlation = Callable[[FloatArray, FloatArray], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +174,6 @@ def _read(pairs: pl.DataFrame) -> pl.DataFrame:
     return _stored(pairs).filter(pl.col("said").is_not_null())
 
 
-def _prompts(pairs: pl.DataFrame) -> float | None:
-    return float(_stored(pairs).group_by("cluster").agg(pl.col("hit").all())["hit"].mean())  # type: ignore[arg-type]
-
-
 def _levenshtein(rankings: pl.DataFrame) -> float | None:
     known = rankings.filter(pl.col("said").is_not_null())
     gaps = [
@@ -204,12 +195,9 @@ def _edits(a: str, b: str) -> int:
     return row[-1]
 
 
-def _correlated(measure: Correlation) -> Rule:
-    def rule(scores: pl.DataFrame) -> float | None:
-        known = scores.drop_nulls(["given", "truth"])
-        return measure(known["given"].to_numpy(), known["truth"].to_numpy())
-
-    return rule
+def _pearson(scores: pl.DataFrame) -> float | None:
+    known = scores.drop_nulls(["given", "truth"])
+    return pearson(known["given"].to_numpy(), known["truth"].to_numpy())
 
 
 def _viescore(scores: pl.DataFrame) -> float | None:
@@ -225,7 +213,6 @@ _COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "exact": _stored,
     "read": _read,
     "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
-    "no_tie": lambda pairs: _stored(pairs).filter(pl.col("said").is_in(list(_OTHER))),
     "both_orders": lambda pairs: pairs.filter(
         pl.col("said").is_not_null() | pl.col("published_right").is_not_null()
     ),
@@ -241,11 +228,8 @@ RULES: dict[str, tuple[str, Rule]] = {
     **{name: ("pairwise", _share(counted)) for name, counted in _COUNTED.items()},
     "macro": ("pairwise", _macro),
     "net": ("pairwise", _net),
-    "prompts": ("pairwise", _prompts),
     "levenshtein": ("ranking", _levenshtein),
-    "pearson": ("scoring", _correlated(pearson)),
-    "spearman": ("scoring", _correlated(spearman)),
-    "kendall": ("scoring", _correlated(kendall)),
+    "pearson": ("scoring", _pearson),
     "viescore": ("scoring", _viescore),
 }
 """The type of question that each score applies to, and its rule."""

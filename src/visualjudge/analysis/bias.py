@@ -28,7 +28,7 @@ from visualjudge.analysis.fits import fit, interval, of_others, p_value
 from visualjudge.analysis.leaks import RULES
 from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
-from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import BoolArray, FloatArray
 
 FLAT = 1e-18
@@ -142,14 +142,14 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
 def swap_figures(pairs: pl.DataFrame) -> Swap:
     """Return results of asking in both orders, from rows as returned by :func:`both_orders`."""
     if pairs.is_empty():
-        return Swap(NO_SHARE, None, NO_SHARE)
+        return Swap(NOTHING, None, NOTHING)
     names = ("usable", "consistent", "both_right", "withheld")
     values = {name: pl.col(name) for name in names}
     values |= {"n": pl.col("consistent").is_not_null(), "told": ~pl.col("withheld")}
     sums = image_sums(pairs, [], values)
     usable, same, _, held = (int(sums.total(name)[0]) for name in names)
     return Swap(
-        NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),
+        NOTHING if held == pairs.height else share_of(sums.shares("consistent", "told")),
         same / usable if usable else None,
         share_of(sums.shares("both_right", "n")),
         held,

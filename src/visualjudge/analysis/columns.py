@@ -9,11 +9,12 @@ here.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, replace
-from operator import attrgetter
 
-from visualjudge.analysis import figure_text as words, figures as f
+from visualjudge.analysis import figures as f
 from visualjudge.analysis.figure_text import (
+    NONE,
     number,
     p_value,
     percent,
@@ -23,7 +24,6 @@ from visualjudge.analysis.figure_text import (
     ranks,
     with_ends,
 )
-from visualjudge.analysis.figures_of_pairs import FIGURES, PairFigure
 from visualjudge.analysis.pairwise_figures import (
     CANNOT_TELL,
     DECLINED,
@@ -64,15 +64,14 @@ ESTIMATE: Table[Estimate] = Table(
 ACCURACY: Table[Accuracy] = Table(
     (
         *counts("share"),
-        *figure("accuracy", "share", "Accuracy", ends="ci95", shown=attrgetter("shown")),
+        *figure("accuracy", "share", ends="ci95"),
         Column("failed", "failed"),
-        of_row("No answer", lambda a: words.part(a.failed, a.share.n)),
         *DECLINED_ONES,
         Column(
             "accuracy_bounds",
             lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
         ),
-        Column("accuracy_parsed", "parsed.value", "Accuracy of the replies read", percent),
+        Column("accuracy_parsed", "parsed.value"),
         Column("accuracy_parsed_ci95", "parsed.interval"),
         *as_named("answered_a", "causes"),
     )
@@ -171,11 +170,19 @@ CHOICE: Table[f.EncodingChoice] = Table(
 )
 
 
+def variance_share(row: f.Variance, name: str) -> str:
+    """Format the share of a component; – if the interval is wider than the whole variance."""
+    value, ends = getattr(row, name), row.ends.get(name)
+    if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
+        return NONE
+    return percent(min(1.0, max(0.0, value) / row.total), 0)
+
+
 def _part(name: str, title: str) -> tuple[Column, Column, Column]:
     return (
         Column(name, name),
         Column(f"{name}_share", lambda v: v.shares[name]),
-        of_row(title, lambda v: words.variance_share(v, name)),
+        of_row(title, lambda v: variance_share(v, name)),
     )
 
 
@@ -190,7 +197,7 @@ VARIANCE: Table[f.Variance] = Table(
         *_part("repeat", "Repeat"),
         *as_named("total", "image"),
         Column("ci95", "ends"),
-        of_row("From the image", lambda v: words.variance_share(v, "image")),
+        of_row("From the image", lambda v: variance_share(v, "image")),
     )
 )
 
@@ -202,6 +209,7 @@ UNREAD: Table[f.Unread] = Table(
     )
 )
 
+PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 PROBE: Table[f.ProbeResult] = Table(
     (
         Column("name", "name", "Probe", plain_name, text=True),
@@ -211,11 +219,16 @@ PROBE: Table[f.ProbeResult] = Table(
         Column("margin", "margin", "Margin", points),
         HOLM,
         Column("failed", "failed", "No answer", number),
-        Column("state", "state", "State", words.PROBE_STATES.__getitem__, text=True),
+        Column("state", "state", "State", PROBE_STATES.__getitem__, text=True),
         Column("example", "example"),
     )
 )
 
+PHOTOGRAPH_STATES = {
+    "needed": "needed",
+    "not_needed": "not needed",
+    "not_shown": "can’t tell yet",
+}
 PHOTOGRAPH: Table[f.Photograph] = Table(
     (
         Column("task", "task", "Questions", plain_name, text=True),
@@ -228,9 +241,7 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
         Column(
             "interval_over_other", lambda p: p.other and p.other.gain.interval, "95 %", percents
         ),
-        Column(
-            "state", "state", "The photograph is", words.PHOTOGRAPH_STATES.__getitem__, text=True
-        ),
+        Column("state", "state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True),
     )
 )
 
@@ -308,7 +319,8 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         "questions": p.questions,
         "chance": p.chance,
         "constant_answer": plain(p.constant),
-        **{key: ESTIMATE.json(found) for key, found in p.figures.items()},
+        "macro": ESTIMATE.json(p.macro),
+        "kappa": ESTIMATE.json(p.kappa),
         "answered_tie": plain(p.ties),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
@@ -317,14 +329,35 @@ def _pairwise(judge: f.JudgeResult) -> Json:
     }
 
 
-def photograph(need: f.PhotographNeed | None) -> Json | None:
+def photograph(rows: tuple[f.Photograph, ...]) -> Json | None:
     """Return what the judge gains from the photograph, with ``by_task``; None if it was not asked
     without the photograph.
     """
-    if need is None:
+    if not rows:
         return None
-    by_task = {row.task: PHOTOGRAPH.json(row) for row in need.by_task}
-    return {**PHOTOGRAPH.json(need.all), "by_task": by_task}
+    return {
+        **PHOTOGRAPH.json(rows[0]),
+        "by_task": {row.task: PHOTOGRAPH.json(row) for row in rows[1:]},
+    }
+
+
+def probes_sentence(judge: f.JudgeResult) -> str:
+    """Return the number of probes in each state, naming those that failed."""
+    states = Counter(row.state for row in judge.probes)
+    failed = ", ".join(row.name for row in judge.probes if row.state == "fail")
+    return (
+        f"Probes: {states['fail']} fail{failed and f' ({failed})'}, {states['pass']} pass, "
+        f"{states['not_shown']} undecided."
+    )
+
+
+def unanswered_of(judge: f.JudgeResult) -> str:
+    """Count the replies without an answer: "240 of 480", with the declined ones."""
+    found = judge.unread
+    declined, unsure = (of_status(found.causes, status) for status in (DECLINED, CANNOT_TELL))
+    text = f"{found.failed - declined - unsure:,} of {found.n:,}"
+    text += f"; {declined:,} declined" if declined else ""
+    return text + (f"; {unsure:,} cannot tell" if unsure else "")
 
 
 def _cell(cell: f.Cell) -> Json:
@@ -341,16 +374,9 @@ def _cells(name: str) -> Column:
     return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
 
 
-def _of_pairs(row: PairFigure) -> Column:
-    def value(judge: f.JudgeResult) -> float | None:
-        return None if judge.pairwise.accuracy.none else judge.pairwise.figures[row.key].value
-
-    return Column(None, value, row.title, row.show)
-
-
 JUDGE: Table[f.JudgeResult] = Table(
     (
-        Column("judge", "name"),
+        Column("judge", "name", "Judge", text=True, shown="title"),
         *as_named("simulated", "run", "verdicts", "expected", "missing", "questions"),
         *as_named("asked_like", "status", "info", "as_published"),
         Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
@@ -362,8 +388,14 @@ JUDGE: Table[f.JudgeResult] = Table(
         Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
         Column(None, "pairwise.accuracy.share.images", "Images", number),
         Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
-        *map(_of_pairs, FIGURES),
-        of_row("Without an answer", words.unanswered_of),
+        Column(
+            None,
+            lambda j: None if j.pairwise.accuracy.none else j.pairwise.macro.value,
+            "Accuracy, mean over tasks",
+            percent,
+        ),
+        Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
+        of_row("Without an answer", unanswered_of),
         Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
         Column(None, "pairwise.constant", "Best constant answer", percent),
         Column(None, "pairwise.accuracy.answered_a", "Answered A", percent),

@@ -19,7 +19,7 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import gaps, image_sums, share_of
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
-from visualjudge.analysis.value_and_interval import Share
+from visualjudge.analysis.value_and_interval import Estimate
 
 MARGIN = 0.05
 LEAST_VERDICTS = 20
@@ -94,7 +94,7 @@ def _standing(name: str, best: str, apart: Mapping[str, EncodingDuel]) -> str:
 
 
 def _why_none(
-    rows: Sequence[Encoding], best: Share, apart: Mapping[str, EncodingDuel], chance: float
+    rows: Sequence[Encoding], best: Estimate, apart: Mapping[str, EncodingDuel], chance: float
 ) -> str | None:
     if len(rows) == 1:
         return f"only {rows[0].name}"

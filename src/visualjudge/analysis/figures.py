@@ -1,11 +1,8 @@
-"""Every figure of the analysis as a frozen record, without computation or formatting.
+"""Every figure of the analysis as a frozen record.
 
-``metrics.json``, the CSV tables, Markdown, HTML and the terminal are derived from these records by
-the lists of columns in :mod:`visualjudge.analysis.columns`. A new statistic needs one function that
-fills a field, and ``field(metadata=column("Title"))``.
-
-An :class:`Estimate` always has the number of images it is based on. If it has no interval, ``why``
-gives the reason.
+``metrics.json``, the CSV tables, HTML and the terminal are derived from these records by the lists
+of columns in :mod:`visualjudge.analysis.columns`. An :class:`Estimate` always has the number of
+images it is based on. If it has no interval, ``why`` gives the reason.
 """
 
 from __future__ import annotations
@@ -14,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from visualjudge.analysis.figure_text import NONE, points, with_ends
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
-from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, Share, minus
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate, scaled
 
 ALL = "all"
 """Name of the row of all questions, beside the rows of their parts."""
@@ -35,7 +33,9 @@ class TaskGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b."""
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b,
+    also ``by_task``, and ``kappa`` Cohen's κ of their answers, where both gave one.
+    """
 
     a: str
     b: str
@@ -49,9 +49,7 @@ class Comparison:
     only_b_right: int | None = None
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
-    """The gap in each task of the common questions."""
     kappa: Estimate = NOTHING
-    """Cohen's κ of their answers, where both gave one."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Leak:
 
     scope: str
     rule: str
-    share: Share
+    share: Estimate
     p: float | None
     p_holm: float | None = None
     flagged: bool = False
@@ -68,7 +66,10 @@ class Leak:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """The questions that were asked."""
+    """The questions. ``asked`` counts the distinct ones that any judge was asked, ``probed`` those
+    of them that a probe changed, which count only in figures of probes; ``where`` has the filters
+    on the questions that all figures use, as ``FIELD=VALUE``.
+    """
 
     path: str | None
     questions_sha256: str | None
@@ -78,12 +79,9 @@ class DatasetFacts:
     images: int
     by_question_type: Mapping[str, int]
     asked: int = 0
-    """Number of distinct questions that any judge was asked."""
     images_asked: int = 0
     probed: int = 0
-    """Number of the questions asked that a probe changed. They count only in figures of probes."""
     where: tuple[str, ...] = ()
-    """Filter on the questions that all figures use, as ``FIELD=VALUE``; empty for all questions."""
 
     @property
     def extent(self) -> str:
@@ -106,7 +104,9 @@ ProbeState = Literal["pass", "fail", "not_shown"]
 @dataclass(frozen=True)
 class ProbeResult:
     """The effect on a judge of a change that must not matter; see
-    :mod:`visualjudge.analysis.probes` for the units.
+    :mod:`visualjudge.analysis.probes` for the units. ``example`` is the id of one of its questions;
+    ``p_holm`` is that of no effect, adjusted over the probes of the judge, None if nothing was
+    measured.
     """
 
     name: str
@@ -116,11 +116,7 @@ class ProbeResult:
     state: ProbeState
     failed: int
     example: str
-    """Id of one of its questions."""
     p_holm: float | None = None
-    """p for an effect of 0, adjusted by Holm over the probes of the judge; None if nothing was
-    measured.
-    """
 
 
 MARGIN = 0.15
@@ -132,25 +128,30 @@ Need = Literal["needed", "not_needed", "not_shown"]
 @dataclass(frozen=True)
 class Without:
     """The same pairs without their photograph: accuracy with it, accuracy without it, and the
-    paired difference.
+    paired difference with its 90 % interval, ``inner``.
     """
 
-    seen: Share
-    blind: Share
+    seen: Estimate
+    blind: Estimate
     gain: Estimate
     inner: tuple[float, float] | None
-    """The 90 % interval of ``gain``."""
     questions: int
+
+
+NEEDS: Mapping[Need, str] = {
+    "needed": "Needs the photograph",
+    "not_needed": "Does not need the photograph",
+    "not_shown": "Can’t tell yet whether the judge needs the photograph",
+}
 
 
 @dataclass(frozen=True)
 class Photograph:
-    """The gain from the photograph, over ``grey`` and over ``other`` photographs; None if not
-    asked.
+    """The gain from the photograph, over ``grey`` and over ``other`` photographs (None if not
+    asked), in one task or in ``all``.
     """
 
     task: str
-    """``all`` for all tasks together."""
     grey: Without | None
     other: Without | None
 
@@ -170,27 +171,20 @@ class Photograph:
         return min((part.gain for part in self.asked), key=lambda gain: gain.value or 0.0)
 
     @property
-    def questions(self) -> int:
-        """The number of questions; the smaller one if two replacements were asked."""
-        return min(part.questions for part in self.asked)
-
-    @property
     def state(self) -> Need:
         """Whether the judge needs the photograph."""
-        if self.questions < LEAST_QUESTIONS:
+        if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
             return "not_shown"
         if any(part.inner is not None and part.inner[1] < MARGIN for part in self.asked):
             return "not_needed"
         lower = [(part.gain.interval or (None,))[0] for part in self.asked]
         return "needed" if all(low is not None and low > 0 for low in lower) else "not_shown"
 
-
-@dataclass(frozen=True)
-class PhotographNeed:
-    """The gain from the photograph in all tasks together and in each task."""
-
-    all: Photograph
-    by_task: tuple[Photograph, ...]
+    @property
+    def sentence(self) -> str:
+        """The state and the smaller gain."""
+        over = "grey" if self.grey and self.least is self.grey.gain else "another photograph"
+        return f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over {over}."
 
 
 @dataclass(frozen=True)
@@ -199,20 +193,19 @@ class Ranking:
 
     failed: int
     tau: Estimate
-    exact: Share
-    top1: Share
+    exact: Estimate
+    top1: Estimate
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scoring questions: numbers from 0 to 10. ``within`` (inside one image) is the part that
-    reflects the judge's own ability.
+    """Scoring questions: numbers from 0 to 10. ``within`` is the part that reflects the judge's own
+    ability: the mean τ-b inside groups of one image, 0 in a group that it cannot tell apart.
     """
 
     n: int
     failed: int
     within: Estimate
-    """Mean τ-b inside groups of one image; a group that the judge cannot tell apart counts as 0."""
     spearman: Estimate
     pearson: Estimate
     mae: Estimate
@@ -235,10 +228,25 @@ class Cell:
         """The keys joined: ``object_detection/text_xyxy``."""
         return "/".join(value for _, value in self.keys)
 
+    @property
+    def graded(self) -> dict[str, Estimate]:
+        """The main figures of its ranking and scoring questions, by title."""
+        found = {} if self.ranking is None else {"ranking, τ-b": self.ranking.tau}
+        if self.scoring is not None:
+            found["scoring, τ-b in an image"] = self.scoring.within
+            found["scoring, mean error"] = self.scoring.mae
+        return found
+
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %."""
+    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %.
+
+    ``points`` are mean distances, accuracies at them, and their numbers of verdicts; ``floor`` is
+    the lower asymptote (accuracy of guessing times the share of replies that were read);
+    ``slope_p`` is that of a one-sided clustered test that accuracy increases with distance, by Holm
+    over the judge's curves.
+    """
 
     scope: str
     value: str
@@ -248,26 +256,20 @@ class Sensitivity:
     beta: float | None = None
     lapse: float | None = None
     slope_p: float | None = None
-    """One-sided clustered test that accuracy increases with distance; Holm over the
-    judge's curves.
-    """
     points: tuple[tuple[float, float, float], ...] = ()
-    """Mean distances, accuracies at them, and their numbers of verdicts."""
     floor: float = OF_TWO
-    """Lower asymptote of the curve: accuracy of guessing times the share of replies that
-    were read.
-    """
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding of a task."""
+    """One encoding of a task; ``standing`` is best, worse, equivalent (at most 5 points behind),
+    open or unknown.
+    """
 
     name: str
-    share: Share
+    share: Estimate
     tokens: float | None
     standing: str
-    """best, worse, equivalent (at most 5 points behind), open, unknown."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +285,7 @@ class EncodingDuel:
     @property
     def turned(self) -> EncodingDuel:
         """The comparison of the second with the first."""
-        return replace(self, first=self.second, second=self.first, gap=minus(self.gap))
+        return replace(self, first=self.second, second=self.first, gap=scaled(self.gap, -1))
 
 
 @dataclass(frozen=True)
@@ -299,8 +301,9 @@ class EncodingChoice:
 
 @dataclass(frozen=True)
 class Variance:
-    """Components of the variance of single verdicts; None if the design cannot determine them.
-    ``order`` includes chance if nothing was repeated.
+    """Components of the variance of single verdicts, with their 95 % intervals as ``ends``; None if
+    the design cannot determine them. ``order`` includes chance if nothing was repeated; ``image``
+    is the part of ``item`` that all pairs of an image share.
     """
 
     task: str
@@ -313,39 +316,38 @@ class Variance:
     total: float
     shares: Mapping[str, float | None]
     image: float | None = None
-    """The part of ``item`` that all pairs of an image share."""
     ends: Mapping[str, Ends | None] = field(default_factory=dict)
-    """95 % intervals of the components, by name."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Replies that could not be read: failed replies of all question types by cause."""
+    """Failed replies of all question types by cause. For ``extracted`` ones a second reader gave a
+    value, which no other figure uses.
+    """
 
     n: int
     failed: int
     causes: Mapping[str, int]
     extracted: int = 0
-    """Failed replies for which a second reader gave a value; no other figure uses them."""
 
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source as ranked by the judge; strengths are log odds with mean 0 in a group."""
+    """One source as ranked by the judge; strengths are log odds with mean 0 in a ``group``: the
+    tasks in which it is compared, with a number if their sources fall into unconnected sets.
+
+    ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost, or never
+    won; ``rank_set`` has the best and the worst rank that it may have at 95 %, by itself;
+    ``controlled`` is its strength at equal covariates.
+    """
 
     source: str
     group: str
-    """The tasks in which it is compared, with a number if their sources fall into
-    unconnected sets.
-    """
     strength: Estimate
     rank: int
     bound: Ends | None
-    """If the source never lost, or never won: the finite end of its interval, at 97.5 %."""
     rank_set: tuple[int, int]
-    """The best and the worst rank that it may have at 95 %, for this source alone."""
     controlled: Estimate
-    """The strength at equal covariates."""
 
 
 @dataclass(frozen=True)
@@ -368,14 +370,20 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class OwnScore:
-    """A score of a published benchmark, with the ``digits`` that its authors print."""
+    """A score of a published benchmark, with the ``digits`` that its authors print; None if none of
+    its questions was asked. ``lacking`` says how many the run answered, if not all.
+    """
 
     name: str
     value: float | None
-    """None if none of its questions was asked."""
     digits: int
     lacking: str | None = None
-    """How many of its questions in the dataset the run answered, if not all."""
+
+    @property
+    def shown(self) -> str:
+        """The score as its authors print it, with the part that was answered."""
+        lacking = f" ({self.lacking})" if self.lacking else ""
+        return NONE if self.value is None else f"{self.value:.{self.digits}f}{lacking}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +400,9 @@ class ServedBy:
 
 @dataclass(frozen=True, slots=True)
 class JudgeResult:
-    """All results of one judge."""
+    """All results of one judge. Judges that were asked the same questions have the same number
+    ``asked_like``: only those are compared. ``photograph`` has a row for all tasks, then for each.
+    """
 
     name: str
     simulated: bool
@@ -402,7 +412,6 @@ class JudgeResult:
     missing: int | None
     questions: int
     asked_like: int
-    """Judges with the same number were asked the same questions; only those are compared."""
     status: Mapping[str, int]
     tokens_in: int | None
     tokens_out: int | None
@@ -423,10 +432,14 @@ class JudgeResult:
     leaderboard: Leaderboard
     unread: Unread
     own_scores: tuple[OwnScore, ...]
-    """The benchmark's own scores, if the dataset is a published benchmark."""
     probes: tuple[ProbeResult, ...] = ()
-    photograph: PhotographNeed | None = None
+    photograph: tuple[Photograph, ...] = ()
     identity: tuple[ServedBy, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name, with a word about judges that know the answers."""
+        return f"{self.name} (simulated)" if self.simulated else self.name
 
     @property
     def as_published(self) -> dict[str, float | None]:

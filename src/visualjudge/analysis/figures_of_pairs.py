@@ -1,11 +1,8 @@
-"""Figures of one judge's pairwise verdicts, each a function and a row of FIGURES: metrics.json, the
-headline and the CSV tables have it.
-"""
+"""Accuracy as a mean over tasks, and Cohen's κ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,25 +10,12 @@ import polars as pl
 from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import image_sums, share_of
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.figure_text import number, percent
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
-from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, UNANSWERED, Estimate, Share
+from visualjudge.analysis.value_and_interval import NOTHING, UNANSWERED, Estimate
 from visualjudge.core.records import TIES, FloatArray, IntArray
 
 
-@dataclass(frozen=True)
-class PairFigure:
-    """A figure: its name in files, its heading, what computes it from the pairwise verdicts, and
-    the format of its value.
-    """
-
-    key: str
-    title: str
-    of: Callable[[pl.DataFrame], Estimate]
-    show: Callable[[float | None], str] = percent
-
-
-def macro(pairs: pl.DataFrame) -> Share:
+def macro(pairs: pl.DataFrame) -> Estimate:
     """Return the unweighted mean of the accuracies of the tasks.
 
     The result has no interval if a task has too few images: a few that agree by chance would make
@@ -39,7 +23,7 @@ def macro(pairs: pl.DataFrame) -> Share:
     expected from the shares of its tasks.
     """
     if pairs.is_empty():
-        return NO_SHARE
+        return NOTHING
     right = pl.col("right")
     sums = image_sums(pairs, ["task"], {"top": right, "n": right.is_not_null()})
     n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
@@ -101,9 +85,3 @@ def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
     ends = None if value is None else kappa_interval(ratings, clusters)
     why = ONE_ANSWER if value is None else None if ends else estimate.too_few()
     return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)
-
-
-FIGURES = (
-    PairFigure("macro", "Accuracy, mean over tasks", macro),
-    PairFigure("kappa", "Cohen’s κ", kappa_with_truth, number),
-)

@@ -17,7 +17,7 @@ from visualjudge.analysis.estimate import LEVEL, holm, test
 from visualjudge.analysis.figures import ALL, Leak
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.study_table import more
-from visualjudge.analysis.value_and_interval import Share
+from visualjudge.analysis.value_and_interval import Estimate
 
 RULES = {
     "text_chars": "the longer text",
@@ -61,7 +61,7 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
     )
 
 
-def _apart(share: Share) -> bool:
+def _apart(share: Estimate) -> bool:
     low, high = share.interval or (None, None)
     return low is not None and high is not None and not low <= OF_TWO <= high
 
@@ -75,7 +75,7 @@ def as_right(row: Leak) -> Leak:
         return replace(row, rule=name)
     low, high = share.interval or (None, None)
     ends = None if low is None or high is None else (1 - high, 1 - low)
-    turned = Share(1 - share.value, ends, share.n, share.images, share.why)
+    turned = Estimate(1 - share.value, ends, share.n, share.images, share.why)
     words = (OPPOSITES.get(word, word) for word in name.split(" "))
     return replace(row, rule=" ".join(words), share=turned)
 

@@ -25,23 +25,23 @@ from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords
 from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
 
-KEYS = ("id", "order", "repeat")
-
 
 def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
-    """Return the verdicts on ordinary questions with their ``rater``, without raters whom the
-    study's own rules exclude. All verdicts have the same
-    ``order`` (``said_first`` accounts for the order that was shown) and a ``repeat`` per rater.
+    """Return the verdicts on ordinary questions, without raters whom the study's own rules exclude.
+    A line without a purpose, written by another program, is on an ordinary question. All verdicts
+    have the same ``order`` (``said_first`` accounts for the order that was shown) and a ``repeat``
+    per rater.
     """
-    named = answered.join(_purposes(home, answered), on=KEYS, how="inner", maintain_order="left")
     left_out = excluded_raters(RunFolder(home).manifest())
-    ordinary = named.filter(pl.col("purpose") == "question", ~pl.col("rater").is_in(left_out))
+    rater = pl.col("rater").cast(pl.String).fill_null("")
+    ordinary = answered.filter(
+        pl.col("purpose").fill_null("question") == "question", ~rater.is_in(left_out)
+    ).with_columns(rater=rater)
     asked = pl.int_range(pl.len()).over("question", "rater")
-    once = ordinary.with_columns(
+    return ordinary.with_columns(
         order=pl.lit("AB").cast(WORD),
         repeat=pl.concat_str(asked, "rater").rank("dense").cast(pl.Int32) - 1,
     )
-    return once.drop("purpose")
 
 
 def without_order(answered: pl.DataFrame) -> pl.DataFrame:
@@ -58,24 +58,6 @@ def without_order(answered: pl.DataFrame) -> pl.DataFrame:
         said_first=unknown,
         first_right=unknown,
     )
-
-
-def _purposes(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
-    """Return rater and purpose of each verdict. A line without a purpose, written by another
-    program, is an ordinary question.
-    """
-    rows = [
-        (
-            v.id,
-            v.order,
-            v.repeat,
-            str(v.extra.get("rater")),
-            str(v.extra.get("purpose") or "question"),
-        )
-        for v in RunFolder(home).verdicts().values()
-    ]
-    table = pl.DataFrame(rows, schema=[*KEYS, "rater", "purpose"], orient="row")
-    return table.with_columns(pl.col(name).cast(answered.schema[name]) for name in KEYS)
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -183,28 +165,13 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
         return study
     sets = [load_dataset(root).questions for root in roots]  # one is read in constant memory
     every = sets[0] if len(sets) == 1 else [question for some in sets for question in some]
-    kept = study.questions.filter(
-        pl.col("id").is_in([question.id for question in chosen(every, part)])
-    )
-    renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
+    wanted = [question.id for question in chosen(every, part)]
+    kept = study.questions.filter(pl.col("id").is_in(wanted))
+    asked = pl.col("question").is_in(kept["question"].implode())
     runs = tuple(
-        replace(
-            run,
-            answered=run.answered.filter(
-                pl.col("question").is_in(kept["question"].implode())
-            ).with_columns(renumber),
-            expected=None,
-        )
-        for run in study.runs
+        replace(run, answered=run.answered.filter(asked), expected=None) for run in study.runs
     )
-    return replace(study, questions=kept.with_columns(renumber), runs=runs, where=part.stated)
-
-
-def _renumbered(numbers: pl.Series) -> pl.Expr:
-    """Renumber the remaining ``numbers`` from 0 in their order."""
-    left = numbers.unique().sort()
-    places = pl.Series(range(left.len()), dtype=numbers.dtype)
-    return pl.col(numbers.name).replace_strict(left, places, return_dtype=numbers.dtype)
+    return replace(study, questions=kept, runs=runs, where=part.stated)
 
 
 def _run(home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame) -> Run:

@@ -56,36 +56,34 @@ def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.from_dicts(flat, infer_schema_length=None) if flat else pl.DataFrame()
 
 
-_HEADLINE = ("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s")
-
-
-def _headline(judge: Mapping[str, Any]) -> Row:
-    blocks = {name: judge[name] for name in ("pairwise", "ranking", "scoring")}
-    return {**{name: judge[name] for name in _HEADLINE}, **blocks}
-
-
-def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
-    who = {"judge": judge["judge"]}
-    yield "headline", _headline(judge)
-    for name in ("by_task", "by_encoding", "by_error_type"):
-        for cell, row in judge[name].items():
-            yield name, {**who, "cell": cell, **row}
-    lists = {name: judge[name] for name in ("bias", "sensitivity", "variance")}
-    lists["leaderboard"] = judge["leaderboard"]["rows"]
-    lists["encoding_comparisons"] = [
-        {"task": task["task"], **row} for task in judge["encodings"] for row in task["comparisons"]
-    ]
-    for name, rows in lists.items():
-        for row in rows:
-            yield name, {**who, **row}
+HEADLINE = (
+    *("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s"),
+    *("pairwise", "ranking", "scoring"),
+)
+CELLS = ("by_task", "by_encoding", "by_error_type")
+LISTS = ("bias", "sensitivity", "variance")
 
 
 def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return all tables of ``metrics`` by name."""
     rows: dict[str, list[Row]] = {}
     for judge in metrics["judges"]:
-        for name, row in _of_judge(judge):
-            rows.setdefault(name, []).append(row)
-    for name in ("comparisons", "leak_audit"):
-        rows[name] = list(metrics[name])
-    return {name: _frame(found) for name, found in rows.items()}
+        found = {
+            "headline": [{name: judge[name] for name in HEADLINE}],
+            **{name: [{"cell": k, **row} for k, row in judge[name].items()] for name in CELLS},
+            **{name: judge[name] for name in LISTS},
+            "leaderboard": judge["leaderboard"]["rows"],
+            "pairs": [
+                {"judge_prefers_a" if key == "judge" else key: end for key, end in pair.items()}
+                for pair in judge["answer"]["pairs"]
+            ],
+            "encoding_comparisons": [
+                {"task": task["task"], **row}
+                for task in judge["encodings"]
+                for row in task["comparisons"]
+            ],
+        }
+        for name, own in found.items():
+            rows.setdefault(name, []).extend({"judge": judge["judge"], **row} for row in own)
+    rows |= {name: list(metrics[name]) for name in ("comparisons", "leak_audit")}
+    return {name: _frame(found) for name, found in rows.items() if found}

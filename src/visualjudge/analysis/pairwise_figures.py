@@ -8,16 +8,11 @@ as wrong, and ``failed`` includes all of them; only their names differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.value_and_interval import (
-    NO_SHARE,
-    UNANSWERED,
-    Estimate,
-    Share,
-)
+from visualjudge.analysis.value_and_interval import NOTHING, UNANSWERED, Estimate
 
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
 """Statuses of verdicts that intentionally give no answer."""
@@ -41,27 +36,24 @@ OF_TWO = 0.5
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Pairwise verdicts of one cell. A failed reply is wrong in ``share`` and left out of
-    ``parsed``.
+    """Pairwise verdicts of one cell, with failed replies by cause. A failed reply is wrong in
+    ``share``, left out of ``parsed``, and right in ``upper_bound``. ``answered_a`` is the share of
+    the usable replies that chose the option shown first; None if none chose an option or the order
+    shown is not known.
     """
 
-    share: Share
+    share: Estimate
     failed: int
     upper_bound: float | None
-    """The accuracy if every failed reply had been right."""
-    parsed: Share
+    parsed: Estimate
     answered_a: float | None
-    """Share of the usable replies that chose the option shown first; None if none chose an option
-    or the order shown is not known.
-    """
     causes: Mapping[str, int]
-    """Failed replies by cause."""
 
     @property
-    def shown(self) -> Share:
+    def shown(self) -> Estimate:
         """``share`` as reports show it: without a value if no verdict has an answer."""
         return (
-            replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED)
+            replace(NOTHING, n=self.share.n, images=self.share.images, why=UNANSWERED)
             if self.none
             else self.share
         )
@@ -75,14 +67,13 @@ class Accuracy:
 @dataclass(frozen=True)
 class Swap:
     """Questions asked in both orders. A question without an answer in one order is not consistent.
-    A question that intentionally got no answer in both orders is left out.
+    The ``withheld`` ones, declined or answered "cannot tell" in both orders, are left out.
     """
 
-    consistency: Share
+    consistency: Estimate
     consistency_parsed: float | None
-    right_in_both: Share
+    right_in_both: Estimate
     withheld: int = 0
-    """Questions that were declined, or answered "cannot tell", in both orders."""
 
 
 @dataclass(frozen=True)
@@ -115,23 +106,23 @@ def constant_answer(pairs: pl.DataFrame) -> float | None:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """All pairwise verdicts of one judge."""
+    """All pairwise verdicts of one judge.
+
+    ``chance`` is the accuracy of guessing among the answers that the questions allow: ½ for two
+    answers, ¼ for A, B and two ties. ``constant`` is that of the best answer given always: the
+    option shown first, the one shown second, or a tie. If the order shown is not known, options are
+    named as stored; None if questions were then asked more than once. ``position_p`` is the exact
+    binomial p of "the first option" against ½, with verdicts treated as independent; ``ties`` the
+    share of the usable replies that call it a tie, None if none does; ``macro`` the accuracy as the
+    mean over tasks; ``kappa`` Cohen's κ of verdicts and right answers.
+    """
 
     accuracy: Accuracy
     questions: int
     chance: float
-    """Accuracy of guessing among the answers that the questions allow: ½ for two answers, ¼ for A,
-    B and two ties.
-    """
     constant: float | None
-    """Accuracy of always giving the same answer, for the best such answer: the option shown first,
-    the one shown second, or a tie. If the order shown is not known, options are named as stored;
-    None if questions were then asked more than once.
-    """
     position_p: float | None
-    """Exact binomial p of "the first option" against ½, with verdicts treated as independent."""
     swap: Swap
     ties: float | None = None
-    """Share of the usable replies that call it a tie; None if none does."""
-    figures: Mapping[str, Estimate] = field(default_factory=dict)
-    """By key of :data:`visualjudge.analysis.figures_of_pairs.FIGURES`."""
+    macro: Estimate = NOTHING
+    kappa: Estimate = NOTHING

@@ -4,8 +4,8 @@ expected to exceed it.
 For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (averaged over sources),
 the share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A
 judge is compared with the mean of all people. A person is compared with the mean of the others, on
-the outputs that a judge rated too (all of them if there is no judge). α is given for these outputs
-and for all that people rated. Intervals leave out each item in turn, with its sources, and with the
+the outputs that a judge rated too (all of them if there is no judge). α is of all that people
+rated. Intervals leave out each item in turn, with its sources, and with the
 other items of its image if the image is known. The alternative annotator test is given as published
 and clustered by image.
 """
@@ -30,7 +30,6 @@ LEAST_ITEMS = 3
 LEAST_UNITS = 5
 OTHERS = "the other people"
 CELL = ("rater", "item", "source")
-ALL_TASKS = "all tasks"
 Interval = tuple[float | None, float | None]
 Kind = Literal["judge", "person", "ceiling"]
 Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -84,9 +83,6 @@ class RaterRow:
 class AlphaRow:
     """Krippendorff's α among the people of one dimension, over ``units`` that at least two of them
     rated.
-
-    ``judged_alpha`` is restricted to units that a judge rated too, as are the rows of judges and
-    people; None without a judge.
     """
 
     dimension: str
@@ -95,9 +91,6 @@ class AlphaRow:
     units: int
     alpha: float | None
     ci95: Interval | None
-    judged_units: int | None = None
-    judged_alpha: float | None = None
-    judged_ci95: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -139,21 +132,17 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     UsageError
         If a named judge has no ratings.
     """
-    known = set(table["rater"].unique().to_list())
-    absent = [name for name in judges if name not in known]
-    if absent:
-        raise UsageError(
-            f"--judge {absent[0]}: no such rater; must be {one_of(absent[0], sorted(known))}"
-        )
-    marked = (
-        set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()
-    )
+    known = table["rater"].unique().sort().to_list()
+    for name in judges:
+        if name not in known:
+            raise UsageError(f"--judge {name}: no such rater; must be {one_of(name, known)}")
+    kinds = table.filter(pl.col("kind") == "judge") if "kind" in table.columns else table.clear()
+    named = {*judges, *kinds["rater"]}
     out = []
     for (dimension,), part in sorted(table.group_by(["dimension"])):
         raters, items, sources = (part[name].unique().sort().to_list() for name in CELL)
-        is_judge = np.array([name in judges or name in marked for name in raters])
-        shape = (len(raters), len(items), len(sources))
-        scores = _scores(part, shape)
+        is_judge = np.array([name in named for name in raters])
+        scores = _scores(part, (len(raters), len(items), len(sources)))
         out.append(Panel(str(dimension), raters, sources, scores, is_judge, _images(part)))
     return out
 
@@ -316,30 +305,15 @@ def level_of(panel: Panel, of_tasks: bool = False) -> Level:
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """Return Krippendorff's α among the people of one dimension; a unit is one source's output for
-    one item.
+    one item. The interval leaves out each image in turn with its items and all their sources.
     """
-    judged: tuple[int | None, float | None, Interval | None] = (None, None, None)
-    if panel.is_judge.any():
-        judged = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
-    rated = _alpha(panel, panel.people, level)
-    return AlphaRow(panel.dimension, len(panel.persons), level, *rated, *judged)
-
-
-def _alpha(
-    panel: Panel, people: FloatArray, level: Level
-) -> tuple[int, float | None, Interval | None]:
-    """Return the number of units, α and its interval, which leaves out each image in turn with its
-    items and all their sources.
-    """
-    flat = people.reshape(people.shape[0], -1)
-    units = int((np.isfinite(flat).sum(0) > 1).sum())
-    if units < LEAST_UNITS:
-        return units, None, None
-    return (
-        units,
-        alpha(flat, level),
-        alpha_interval(flat, level, np.repeat(panel.images, people.shape[2])),
-    )
+    people = panel.people.reshape(len(panel.persons), -1)
+    units = int((np.isfinite(people).sum(0) > 1).sum())
+    value, ends = None, None
+    if units >= LEAST_UNITS:
+        images = np.repeat(panel.images, len(panel.sources))
+        value, ends = alpha(people, level), alpha_interval(people, level, images)
+    return AlphaRow(panel.dimension, len(people), level, units, value, ends)
 
 
 def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
@@ -388,20 +362,6 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
         )
 
 
-def _all_tasks(table: pl.DataFrame) -> pl.DataFrame:
-    """Return people's ratings with scores as one dimension and choices as another, if they rated
-    several tasks.
-    """
-    rated = table.filter(pl.col("kind") != "judge") if "kind" in table.columns else table
-    kind = pl.col("dimension").str.extract("(/[^/]*)$").fill_null("")
-    named = rated.with_columns(
-        item=pl.concat_str("dimension", "item", separator="|"),
-        dimension=pl.lit(ALL_TASKS) + kind,
-        task=pl.col("dimension"),
-    )
-    return named.filter(pl.col("task").n_unique().over("dimension") > 1).drop("task")
-
-
 def agreement(
     table: pl.DataFrame,
     judges: Sequence[str] = (),
@@ -415,21 +375,13 @@ def agreement(
 
     ``level`` is that of α; None = that of each dimension (:func:`level_of`). ``epsilon`` is
     the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
-    with None that test is skipped. ``of_tasks`` states that the dimensions are tasks on one scale,
-    so that ``alpha`` is also computed over all of them, separately for scores and choices.
+    with None that test is skipped. ``of_tasks`` states that the dimensions are tasks of a study.
     """
-    found = panels(table, judges)
-    together = panels(_all_tasks(table)) if of_tasks else []
-    rated = [panel for panel in (*found, *together) if panel.people.shape[0]]
+    found = [(panel, level or level_of(panel, of_tasks)) for panel in panels(table, judges)]
+    tests = [] if epsilon is None else [alt_rows(panel, epsilon, kind) for panel, kind in found]
     return PeopleAgreement(
-        tuple(row for panel in found for row in panel_rows(panel)),
-        tuple(alpha_row(panel, level or level_of(panel, of_tasks)) for panel in rated),
-        {panel.dimension: panel.sources for panel in found},
-        ()
-        if epsilon is None
-        else tuple(
-            row
-            for panel in found
-            for row in alt_rows(panel, epsilon, level or level_of(panel, of_tasks))
-        ),
+        tuple(row for panel, _ in found for row in panel_rows(panel)),
+        tuple(alpha_row(panel, kind) for panel, kind in found if panel.persons),
+        {panel.dimension: panel.sources for panel, _ in found},
+        tuple(row for rows in tests for row in rows),
     )

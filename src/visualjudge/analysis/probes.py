@@ -47,22 +47,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import estimate_of, gaps, image_sums, share_of
-from visualjudge.analysis.estimate import LEVEL, TAIL, gap_ends, gap_p, holm
+from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums, share_of
+from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import (
     LEAST_QUESTIONS,
     MARGIN,
     Photograph,
-    PhotographNeed,
     ProbeResult,
     ProbeState,
     Without,
 )
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import Ends, Estimate, scaled
 
 CUE_MARGIN = 0.125
 """Effects of a cue below this are too small to matter. It is the effect of a cue that decides one
@@ -70,7 +68,6 @@ answer in four.
 """
 EQUIVALENCE_TAIL = 0.05
 """Level of each of the two one-sided tests."""
-Interval = tuple[float, float]
 _UNIT = ("probe_group", "cluster")
 
 
@@ -79,26 +76,25 @@ class Design:
     """How the answers of a design are compared.
 
     ``units`` returns one row per group, with its ``cluster`` and a value ``x`` in −1 … 1; the
-    effect is ``scale`` times their mean.
+    effect is ``scale`` times their mean. A fault is an effect of at least ``margin``, upwards or in
+    either direction.
     """
 
     units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
     scale: float
     margin: float
-    state: Callable[[_Effect, bool, float], ProbeState]
-    """Function of the effect, whether it differs from 0 after Holm's adjustment, and the margin."""
+    upwards: bool = False
 
 
 @dataclass(frozen=True)
 class _Effect:
-    """A measured effect: its value, its 95 % and 90 % intervals, and the p of the hypothesis that
-    it is 0.
+    """An effect, its 90 % interval, and the p of the hypothesis that it is 0, None if it is not
+    measured.
     """
 
-    value: float
-    ends: Interval
-    inner: Interval
-    p: float
+    figure: Estimate
+    inner: Ends
+    p: float | None
 
 
 def _sign(hit: pl.Expr) -> pl.Expr:
@@ -114,14 +110,21 @@ def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     return each.group_by(_UNIT).agg(pl.col("x").mean(), n=pl.len()).filter(pl.col("n") == 2)
 
 
+def _against(
+    table: pl.DataFrame, control: pl.DataFrame, value: pl.Expr, *keys: str
+) -> pl.DataFrame:
+    """Return the mean of ``value`` less that of the unchanged questions, by group and ``keys``."""
+    now, then = (
+        part.group_by(*_UNIT, *keys).agg(x=value.cast(pl.Float64).mean())
+        for part in (table, control)
+    )
+    both = now.join(then, on=[*_UNIT, *keys], suffix="_then")
+    return both.group_by(_UNIT).agg((pl.col("x") - pl.col("x_then")).mean())
+
+
 def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
     """Compare changed and unchanged question in the orders in which both were asked."""
-    keys = [*_UNIT, "order"]
-    then, now = (
-        part.group_by(keys).agg(pl.col("right").cast(pl.Float64).mean().alias(name))
-        for part, name in ((control, "then"), (table, "now"))
-    )
-    return now.join(then, on=keys).group_by(_UNIT).agg(x=(pl.col("now") - pl.col("then")).mean())
+    return _against(table, control, pl.col("right"), "order")
 
 
 def _same(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
@@ -147,28 +150,12 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _two_sided(effect: _Effect, shown: bool, margin: float) -> ProbeState:
-    if -margin < effect.inner[0] and effect.inner[1] < margin:
-        return "pass"
-    return "fail" if shown and abs(effect.value) >= margin else "not_shown"
-
-
-def _upwards(effect: _Effect, shown: bool, margin: float) -> ProbeState:
-    if effect.inner[1] < margin:
-        return "pass"
-    return "fail" if shown and effect.value >= margin else "not_shown"
-
-
-def _falling(effect: _Effect, shown: bool, _margin: float) -> ProbeState:
-    return "pass" if effect.ends[1] < 0 else "fail" if shown and effect.value > 0 else "not_shown"
-
-
 DESIGNS: Mapping[str, Design] = {
-    "cue": Design(_cue, 0.5, CUE_MARGIN, _two_sided),
-    "change": Design(_change, 1.0, MARGIN, _two_sided),
-    "same": Design(_same, 0.5, MARGIN, _two_sided),
-    "withheld": Design(_withheld, 0.5, MARGIN, _upwards),
-    "staircase": Design(_staircase, 1.0, 0.0, _falling),
+    "cue": Design(_cue, 0.5, CUE_MARGIN),
+    "change": Design(_change, 1.0, MARGIN),
+    "same": Design(_same, 0.5, MARGIN),
+    "withheld": Design(_withheld, 0.5, MARGIN, upwards=True),
+    "staircase": Design(_staircase, 1.0, 0.0, upwards=True),
 }
 
 
@@ -181,41 +168,44 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
     """
     asked = answered.filter(pl.col("probe_design").is_in(list(DESIGNS)))
     control = answered.filter(pl.col("probe_design") == "control")
-    parts = asked.partition_by("probe_name", as_dict=True, maintain_order=True)
-    found = [_measured(part, control) for part in parts.values()]
-    adjusted = holm([None if effect is None else effect.p for _, effect in found])
+    parts = asked.partition_by("probe_name", maintain_order=True)
+    found = [_measured(part, control) for part in parts]
+    adjusted = holm([effect.p for effect in found])
     return tuple(
-        _result(str(name), part, figure, effect, p, _refuses_more(part, control))
-        for ((name,), part), (figure, effect), p in zip(parts.items(), found, adjusted, strict=True)
+        ProbeResult(
+            str(part["probe_name"][0]),
+            str(part["probe_design"][0]),
+            effect.figure,
+            _design(part).margin,
+            "fail" if _refuses_more(part, control) else _state(effect, _design(part), p),
+            int((~part["usable"]).sum()),
+            str(part["id"][0]),
+            p,
+        )
+        for part, effect, p in zip(parts, found, adjusted, strict=True)
     )
 
 
-def _result(
-    name: str,
-    table: pl.DataFrame,
-    figure: Estimate,
-    effect: _Effect | None,
-    p_holm: float | None,
-    refuses: bool,
-) -> ProbeResult:
-    kind = str(table["probe_design"][0])
-    design = DESIGNS[kind]
-    state: ProbeState = "not_shown"
-    if effect is not None:
-        state = design.state(effect, p_holm is not None and p_holm < LEVEL, design.margin)
-    if refuses:
-        state = "fail"
-    failed = int((~table["usable"]).sum())
-    return ProbeResult(
-        name, kind, figure, design.margin, state, failed, str(table["id"][0]), p_holm
-    )
+def _design(part: pl.DataFrame) -> Design:
+    return DESIGNS[str(part["probe_design"][0])]
 
 
-def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Effect | None]:
-    """Return the effect of a probe as a figure and with the intervals for its state; None if it is
-    not measured. Only questions whose group can be compared count.
-    """
-    design = DESIGNS[str(table["probe_design"][0])]
+def _state(effect: _Effect, design: Design, p: float | None) -> ProbeState:
+    """Return the state of a probe whose adjusted p is ``p``."""
+    # a staircase has no margin: it is measured by the wider interval
+    low, high = (effect.inner if design.margin else effect.figure.interval) or (None, None)
+    value = effect.figure.value
+    if value is None or low is None or high is None or p is None:
+        return "not_shown"
+    if high < design.margin and (design.upwards or low > -design.margin):
+        return "pass"
+    size = value if design.upwards else abs(value)
+    return "fail" if p < LEVEL and size >= design.margin else "not_shown"
+
+
+def _measured(table: pl.DataFrame, control: pl.DataFrame) -> _Effect:
+    """Return the effect of a probe. Only questions whose group can be compared count."""
+    design = _design(table)
     units = design.units(table, control)
     compared = table.join(units, on=_UNIT, how="semi")
     asked, n = compared["id"].n_unique(), compared.height
@@ -223,7 +213,8 @@ def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Ef
     if answered < LEAST_QUESTIONS:
         count = many(asked, "question") + ("" if asked == answered else f", {answered} answered")
         why = f"not measured: {count}; at least {LEAST_QUESTIONS} are needed"
-        return Estimate(None, None, n, compared["cluster"].n_unique(), why), None
+        images = compared["cluster"].n_unique()
+        return _Effect(Estimate(None, None, n, images, why), (None, None), None)
     return _effect(units, design.scale, n)
 
 
@@ -233,38 +224,26 @@ def _refuses_more(table: pl.DataFrame, control: pl.DataFrame) -> bool:
     """
     if table["probe_design"][0] not in ("cue", "change"):
         return False
-    then, now = (
-        part.group_by(_UNIT).agg((~pl.col("usable")).mean().alias(name))
-        for part, name in ((control, "then"), (table, "now"))
-    )
-    units = now.join(then, on=_UNIT).select(*_UNIT, x=pl.col("now") - pl.col("then"))
+    units = _against(table, control, ~pl.col("usable"))
     if units.height < LEAST_QUESTIONS / 2:  # a cue has two questions in a group
         return False
-    _, effect = _effect(units, 1.0, units.height)
-    return effect is not None and effect.ends[0] > 0 and effect.value >= MARGIN
+    more = _effect(units, 1.0, units.height).figure
+    low, _ = more.interval or (None, None)
+    return low is not None and low > 0 and (more.value or 0.0) >= MARGIN
 
 
-def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effect | None]:
+def _effect(units: pl.DataFrame, scale: float, n: int) -> _Effect:
     """Return the mean of ``x`` over groups, times ``scale``."""
-    sums = image_sums(
-        units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0}
-    )
-    value, found = sums.ratio("x", "n")
-
-    def ends(tail: float) -> Interval:
-        low, high = gap_ends(value, found, sums.total("apart"), sums.total("n"), tail=tail)
-        return float(low[0]) * scale, float(high[0]) * scale
-
-    low, high = ends(TAIL)
-    figure = estimate_of(value * scale, found, (np.array([low]), np.array([high])), n)
-    if figure.value is None or figure.interval is None:
-        return figure, None
-    (p,) = gap_p(value, found, sums.total("apart"), sums.total("n"))
-    return figure, _Effect(figure.value, (low, high), ends(EQUIVALENCE_TAIL), float(p))
+    x = pl.col("x")
+    sums = image_sums(units, [], {"gap": x, "n": x.is_not_null(), "apart": x != 0})
+    ((gap, p),) = gaps(sums)
+    low, high = _inner(sums)
+    return _Effect(scaled(gap, scale, n), (low * scale, high * scale), p if gap.interval else None)
 
 
-def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
-    """Return what a judge gains from the photograph; None if it was not asked without it.
+def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
+    """Return what a judge gains from the photograph, in all tasks and in each; empty if it was not
+    asked without it.
 
     ``answered`` has one row per verdict, as returned by
     :func:`visualjudge.analysis.study_table.join`.
@@ -276,12 +255,10 @@ def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
         control.select(*keys, "right"), on=keys, suffix="_seen"
     )
     if pairs.is_empty():
-        return None
+        return ()
     parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
-    return PhotographNeed(
-        _need("all", pairs),
-        tuple(_need(str(task), part) for (task,), part in sorted(parts.items())),
-    )
+    by_task = (_need(str(task), part) for (task,), part in sorted(parts.items()))
+    return (_need("all", pairs), *by_task)
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:
@@ -302,8 +279,13 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     }
     sums = image_sums(pairs, [], values)
     ((gain, _),) = gaps(sums)
-    counts = sums.total("apart"), sums.total("n")
-    low, high = gap_ends(*sums.ratio("gap", "n"), *counts, tail=EQUIVALENCE_TAIL)
-    inner = (float(low[0]), float(high[0])) if gain.interval else None
+    inner = _inner(sums) if gain.interval else None
     seen_share, blind_share = (share_of(sums.shares(name, "n")) for name in ("seen", "blind"))
     return Without(seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique())
+
+
+def _inner(sums: ImageSums) -> tuple[float, float]:
+    """Return the 90 % interval of ``gap``."""
+    counts = sums.total("apart"), sums.total("n")
+    low, high = gap_ends(*sums.ratio("gap", "n"), *counts, tail=EQUIVALENCE_TAIL)
+    return float(low[0]), float(high[0])

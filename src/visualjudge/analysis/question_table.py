@@ -7,9 +7,6 @@ report shows.
 
 from __future__ import annotations
 
-import json
-import mmap
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,48 +22,42 @@ from visualjudge.analysis.study_table import (
     numbered,
     question_rows,
 )
+from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import Question
 from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import META, load_dataset, read_meta
 from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
-from visualjudge.dataset.question_storage import at, columns
 
 PIECE = 2_000_000
-LONGEST_RECORD = 2_000_000
-LONGEST_BETWEEN = 100
-"""Maximum number of bytes between two records at which a chunk may end."""
-_BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
+"""Approximate number of bytes in memory at a time."""
 
 
 def _table(path: Path) -> pl.DataFrame | None:
     """Return the rows read directly from the file in chunks; None if the slower, checking reader is
     needed.
     """
-    frames = []
     try:
-        for piece in _pieces(path):
-            frame = _frame(piece)
-            if frame is None:
-                return None
-            frames.append(frame)
-        return pl.concat(frames)
+        return pl.concat([_frame(piece) for piece in _pieces(path)])
     except (OSError, ValueError, pl.exceptions.PolarsError):
         return None
 
 
-def _frame(piece: bytes) -> pl.DataFrame | None:
-    """Return a chunk as a table; None unless every record has exactly one id, a string, and one
-    answer.
+def _frame(piece: bytes) -> pl.DataFrame:
+    """Return a chunk as a table.
+
+    Raises
+    ------
+    ValueError
+        Unless every record has exactly one id, a string, and one answer.
 
     Polars would read a number as a string if a string is requested, and would use the first of two
     fields with the same name.
     """
     raw = pl.read_json(piece, schema=WIRE)
     if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
-        return None
+        raise ValueError("fields")
     known = pl.all_horizontal(
         pl.col("id", "task", "encoding", "question_type", "image_id", "answer").is_not_null()
     )
@@ -76,27 +67,18 @@ def _frame(piece: bytes) -> pl.DataFrame | None:
         ignore_nulls=False
     )
     checked = raw.select(texts=text.sum(), same=same)
-    plain = checked.row(0) == (piece.count(b'"answer":"'), True)
-    return asked_table(raw, text) if plain else None
+    if checked.row(0) != (piece.count(b'"answer":"'), True):
+        raise ValueError("values")
+    return asked_table(raw, text)
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """Split an array of records into chunks that are arrays. Cuts are made between two records that
-    begin with their id.
-
-    A cut inside a string would yield a chunk that is not valid JSON, and the slower reader would
-    then read the whole file.
+    """Yield chunks that are arrays of questions, from a file with one question a line, as every
+    version of visualjudge writes it. In another layout a chunk is not valid JSON.
     """
-    rest, opened, looked_at = b"", b"", 0
     with open_file(path, "json") as file:
-        while more := file.read(PIECE):
-            rest += more
-            cut = _BETWEEN.search(rest, max(PIECE, looked_at))
-            looked_at = len(rest) - LONGEST_BETWEEN
-            if cut is not None:
-                yield opened + rest[: cut.start() + 1] + b"]"
-                rest, opened, looked_at = rest[cut.end() - len(cut[1]) :], b"[", 0
-    yield opened + rest
+        while lines := file.readlines(PIECE):
+            yield b"[" + b"".join(lines).strip(b"[], \r\n") + b"]"
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
@@ -110,14 +92,13 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     DataError
         If a file is not JSON, or a question lacks a field.
     """
-    with paused_collector():
-        path = root / QUESTIONS
-        near = path.is_file() and (root / META).is_file()
-        table = _table(path) if near else None
-        if table is None:
-            dataset = load_dataset(root)
-            stated = {"path": str(root), "questions_sha256": dataset.digest}
-            return question_rows(dataset.questions), {**dataset.meta, **stated}
+    path = root / QUESTIONS
+    near = path.is_file() and (root / META).is_file()
+    table = _table(path) if near else None
+    if table is None:
+        dataset = load_dataset(root)
+        stated = {"path": str(root), "questions_sha256": dataset.digest}
+        return question_rows(dataset.questions), {**dataset.meta, **stated}
     # Hash the file itself, not the value in dataset.json: an edited file would give wrong scores.
     return table, {
         **read_meta(root),
@@ -189,42 +170,19 @@ def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: 
 
 def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
     """Read the complete records of a few questions, each with its dataset."""
-    wanted, out = set(ids), dict[str, Placed]()
+    out = dict[str, Placed]()
     for root in roots:
-        if wanted - out.keys():
-            with paused_collector():
-                out |= {
-                    name: Placed(one, root)
-                    for name, one in _found(root, wanted - out.keys()).items()
-                }
+        found = _found(root, set(ids) - out.keys())
+        out |= {question.id: Placed(question, root) for question in found}
     return out
 
 
-def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
+def _found(root: Path, wanted: set[str]) -> list[Question]:
     path = root / QUESTIONS
     if path.is_file():
-        with (
-            open_file(path, "json") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ):
-            near = {name: _near(content, name) for name in wanted}
-        if all(near.values()):
-            return {name: question_from_wire(raw) for name, raw in near.items()}
-    questions = load_dataset(root).questions
-    places = [place for place, (name,) in enumerate(columns(questions, "id")) if name in wanted]
-    return {question.id: question for question in at(questions, places)}
-
-
-def _near(content: mmap.mmap, name: str) -> dict[str, Any] | None:
-    """Return the record that begins with this id, if the file has the layout that visualjudge
-    writes.
-    """
-    start = content.find(b'{"id":' + orjson.dumps(name))
-    if start < 0:
-        return None
-    try:
-        text = content[start : start + LONGEST_RECORD].decode("utf-8", "ignore")
-        found, _ = json.JSONDecoder().raw_decode(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
+        starts = tuple(b'{"id":' + orjson.dumps(name) for name in wanted)
+        with open_file(path, "json") as file:
+            lines = [line.strip(b",\r\n") for line in file if line.startswith(starts)]
+        if len(lines) == len(wanted):
+            return [question_from_wire(jsons.loads(line)) for line in lines]
+    return [question for question in load_dataset(root).questions if question.id in wanted]

@@ -29,7 +29,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.tables import check_table, csv_table, parquet_schema, table_parts
+from visualjudge.core.tables import check_table, csv_table, readable, scan
 from visualjudge.formats.sample import read_json, read_table
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
@@ -42,7 +42,11 @@ MEETING = {
 """Columns that a judge's rating and a person's rating must share, and what they are in a run's
 scores.
 """
-SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
+SCHEMA: ColumnTypes = {
+    **dict.fromkeys(COLUMNS[:-1], pl.String),
+    "score": pl.Float64,
+    **dict.fromkeys(OPTIONAL, pl.String),
+}
 VOTES = {"a": "1", "b": "0", "tie": "0.5"}
 Problems = list[Problem]
 
@@ -53,7 +57,11 @@ def _read(path: Path) -> pl.DataFrame:
         return csv_table(path)
     if path.suffix.lower() == ".parquet":
         check_table(path)
-        return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *table_parts(path, 100_000)])
+        with readable(path):
+            table = scan(path)
+            named = table.collect_schema().names()
+            known = [name for name in named if name in (*COLUMNS, *OPTIONAL)]
+            return table.select(known if {"rater", "score"} & set(named) else named).collect()
     if path.suffix.lower() != ".jsonl":
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
@@ -137,7 +145,8 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
     answers = [row for path in judged for row in _judged(path, problems)]
     if not rows and not answers:
         raise DataError(f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json")
-    table = pl.DataFrame(rows + answers, schema={**SCHEMA, "kind": pl.String}, orient="row")
+    schema = {name: SCHEMA[name] for name in (*COLUMNS, "kind")}
+    table = pl.DataFrame(rows + answers, schema=schema, orient="row")
     return _with_overall(table), problems
 
 
@@ -264,7 +273,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     """
     studies = [load_study([folder]) for folder in folders]
     asked = any(study.runs[0].of_people for study in studies)
-    tables, rankings = [], 0
+    tables, rankings = [pl.DataFrame(schema=SCHEMA)], 0
     for study in studies:
         run, named = study.runs[0], study.joined[0].filter("usable")
         kind = "person" if run.of_people else "judge"

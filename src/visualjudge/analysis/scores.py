@@ -23,7 +23,7 @@ from visualjudge.analysis.accuracy_cells import (
 from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import ordered
-from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -43,7 +43,7 @@ RANKED = (
 )
 SCORED = (*GROUP, "cluster", "usable", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures need."""
-NO_RANKING = Ranking(0, NOTHING, NO_SHARE, NO_SHARE)
+NO_RANKING = Ranking(0, NOTHING, NOTHING, NOTHING)
 UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
 NOT_WITHIN = Estimate(None, None, 0, 0, "no image with two different scores")
 NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
@@ -158,16 +158,15 @@ def _correlations(part: pl.DataFrame) -> tuple[Estimate, Estimate]:
     """Return Spearman's and Pearson's correlation over all scores, images mixed, with the jackknife
     over images on Fisher's z scale.
     """
-    scores = correlation.cases(part["number"], part["truth"])
+    said, true = (part[name].to_numpy().astype(float) for name in ("number", "truth"))
     groups = correlation.jackknife_groups(part["cluster"].to_numpy())
     images = part["cluster"].n_unique()
 
     def figure(weighted: correlation.Weighted) -> Estimate:
-        whole = scores.value(weighted)
-        if whole is None:
+        whole, without = correlation.left_out(said, true, groups, weighted)
+        if not np.isfinite(whole):
             return Estimate(None, None, part.height, images, "all the same")
-        value = np.array([whole])
-        influence = np.nan_to_num(whole - scores.left_out(groups, weighted))
+        value, influence = np.array([whole]), np.nan_to_num(whole - without)
         found = estimate.spread(influence, np.bincount(groups).astype(float))
         ends = estimate.correlation_ends(value, found)
         return replace(estimate_of(value, found, ends, part.height), images=images)
@@ -188,7 +187,8 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
         if k <= MOST_AT_ONCE:
             tau = correlation.kendall_rows(said, true)
         else:
-            rows = zip(said, true, strict=True)
-            tau = np.array([correlation.kendall(*row) or 0.0 for row in rows])
+            from scipy import stats  # takes half a second to import, but needs no table of pairs
+
+            tau = np.array([stats.kendalltau(*row)[0] for row in zip(said, true, strict=True)])
         parts.append(part.select("cluster", tau=pl.Series(np.nan_to_num(tau))))
     return pl.concat(parts)

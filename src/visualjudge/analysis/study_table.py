@@ -18,7 +18,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from visualjudge.analysis.answers import join
-from visualjudge.analysis.estimate import renumbered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
@@ -33,15 +32,8 @@ def ordered(column: pl.Series) -> tuple[pl.Series, IntArray]:
     """Return the distinct words of a column without nulls, sorted, and the index of each row's word
     among them, from 0.
     """
-    words = column.cast(WORD)
-    codes, place = renumbered(words.to_physical().to_numpy())
-    row = np.zeros(codes.size, dtype=np.int64)
-    row[place] = np.arange(place.size)
-    held = words[row].cast(pl.String)
-    order = held.arg_sort().to_numpy()
-    rank = np.empty(order.size, dtype=np.int64)
-    rank[order] = np.arange(order.size)
-    return held[order], rank[place]
+    words = column.unique().cast(pl.String).sort()
+    return words, column.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
 
 
 PROBE = ("name", "design", "group", "cue", "level")
@@ -66,10 +58,12 @@ VERDICT_SCHEMA: ColumnTypes = {
     "tokens_out": pl.Int64,
     "offset": pl.Int64,
     "said_cause": WORD,
-    "published_value": WORD,
-    "published_right": pl.Boolean,
     "served_model": WORD,
     "fingerprint": WORD,
+    "published_value": WORD,
+    "published_right": pl.Boolean,
+    "rater": WORD,
+    "purpose": WORD,
 }
 
 
@@ -130,12 +124,19 @@ class Run:
         return bool(self.info.get("simulated", False))
 
 
-def published_of(extra: Mapping[str, Any]) -> tuple[str | None, bool | None]:
+def _extra(extra: Mapping[str, Any]) -> tuple[str | None, bool | None, str | None, str | None]:
     """Return how the authors of published replies read a reply, and whether they counted it as
-    right.
+    right; and of an answer of people its rater and its purpose.
     """
-    value, right = extra.get("published_value"), extra.get("published_right")
-    return value if isinstance(value, str) else None, right if isinstance(right, bool) else None
+    if not extra:
+        return None, None, None, None
+    value, right, rater, purpose = (extra.get(name) for name in _EXTRA)
+    words = (word if isinstance(word, str) else None for word in (value, rater, purpose))
+    value, rater, purpose = words
+    return value, right if isinstance(right, bool) else None, rater, purpose
+
+
+_EXTRA = ("published_value", "published_right", "rater", "purpose")
 
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
@@ -153,9 +154,8 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             *token_counts(v.usage),
             None,
             v.cause,
-            *published_of(v.extra),
-            v.served.model if v.served else None,
-            v.served.fingerprint if v.served else None,
+            *((v.served.model, v.served.fingerprint) if v.served else (None, None)),
+            *_extra(v.extra),
         )
         for v in verdicts
     ]

@@ -176,7 +176,7 @@ def grid(
     kept = [
         k
         for k, column in enumerate(columns.shown)
-        if column.key not in hidden and any(set(row[k]) - EMPTY for row in cells)
+        if column.key not in hidden and (not cells or any(set(row[k]) - EMPTY for row in cells))
     ]
     return text_tables.Table(
         tuple(columns.titles[k] for k in kept),

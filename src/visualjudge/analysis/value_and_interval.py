@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Ends = tuple[float | None, float | None]
 """A 95 % interval; None means that the side is open."""
@@ -23,23 +23,19 @@ class Estimate:
     why: str | None = None
 
 
-def minus(gap: Estimate) -> Estimate:
-    """Negate a difference."""
-    ends: Ends | None = gap.interval
-    if ends is not None:
-        low, high = (None if end is None else -end for end in reversed(ends))
-        ends = (low, high)
-    value = None if gap.value is None else -gap.value
-    return Estimate(value, ends, gap.n, gap.images, gap.why)
-
-
-@dataclass(frozen=True)
-class Share(Estimate):
-    """An :class:`Estimate` between 0 and 1."""
+def scaled(figure: Estimate, by: float, n: int | None = None) -> Estimate:
+    """Return a figure in another unit, of ``n`` cases; a negative one exchanges the ends."""
+    ends = [None if end is None else end * by for end in figure.interval or ()]
+    low, high = ends[:: -1 if by < 0 else 1] or (None, None)
+    return replace(
+        figure,
+        value=None if figure.value is None else figure.value * by,
+        interval=(low, high) if ends else None,
+        n=figure.n if n is None else n,
+    )
 
 
 NOTHING = Estimate(None, None, 0, 0, "nothing was asked")
 UNANSWERED = "no answer to any"
 NO_TRUTH = "no truth is known"
 ORDER_UNKNOWN = "the order of the options is not known"
-NO_SHARE = Share(None, None, 0, 0, "nothing was asked")

@@ -53,24 +53,16 @@ def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> FloatArr
     own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(
         s=pl.col("y").sum(), n=pl.len().cast(pl.Float64)
     )
-    image, s, n = (own[name].to_numpy() for name in ("cluster", "s", "n"))
-    if "pair" in keys or "cluster" in keys:
-        return np.stack([_without(sums(image, v, images)) for v in (s**2, n**2)])
-    code = 0 * image
-    if keys:
-        code = own.select(pl.struct(keys).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-    width = int(code.max()) + 1
-    parts = []
-    for values in (s, n):
-        by = np.bincount(image * width + code, values, images * width).reshape(images, width)
-        whole = by.sum(0)
-        parts.append(np.append((whole**2).sum(), ((whole - by) ** 2).sum(1)))
+    image, parts = own["cluster"].to_numpy(), []
+    for name in ("s", "n"):
+        whole = pl.col(name).sum()
+        every = own.select(own=name, every=whole.over(list(keys)) if keys else whole)
+        values, totals = (every[column].to_numpy() for column in ("own", "every"))
+        products = float((values * totals).sum())
+        # (Σ - s)² = Σ² + s (s - 2 Σ), summed over an image's cells
+        without = products + sums(image, values * (values - 2 * totals), images)
+        parts.append(np.append(products, without))
     return np.stack(parts)
-
-
-def _without(by_image: FloatArray) -> FloatArray:
-    whole = by_image.sum()
-    return np.append(whole, whole - by_image)
 
 
 def _mean(products: FloatArray) -> FloatArray:
@@ -91,9 +83,7 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
     kept: tuple[list[str], ...]
     kept = ([], ["pair"], ["encoding"], ["pair", "encoding"], ["pair", "encoding", "order"])
     everything, item, encoding, cell, order = (_products(y, keys, size) for keys in kept)
-    image = y["cluster"].to_numpy()
-    squares, ones = sums(image, y["y"].to_numpy() ** 2, size), np.ones(image.size)
-    itself = np.stack([_without(squares), _without(sums(image, ones, size))])
+    itself = _products(y.with_row_index("row"), ["row"], size)
     apart, others = _mean(everything - item - encoding + cell), _mean(encoding - cell)
     of_pair, unknown = _mean(item - cell), np.full(size + 1, np.nan)
     levels = (_mean(cell - order), _mean(order - itself), _mean(itself))

@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.study_table import VERDICT_SCHEMA, verdict_table
-from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import VerdictLine
 
@@ -33,10 +32,9 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     run = RunFolder(folder)
     path, frames, unread = run.existing_verdicts_path(), [], list[VerdictLine]()
     rest = run.lines()
-    with paused_collector():
-        while lines := list(islice(rest, _ROWS)):
-            frames.append(_table(lines))
-            unread += [line for line in lines if line.verdict is None]
+    while lines := list(islice(rest, _ROWS)):
+        frames.append(_table(lines))
+        unread += [line for line in lines if line.verdict is None]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
     last = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
     problems = [

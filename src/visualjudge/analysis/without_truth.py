@@ -8,7 +8,6 @@ judges. All else is not measured, and says why.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
 
 import polars as pl
 
@@ -16,10 +15,8 @@ from visualjudge.analysis.figures import Cell, Comparison, JudgeResult, Scoring
 from visualjudge.analysis.pairwise_figures import Accuracy, Pairwise
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 
-Figure = TypeVar("Figure", bound=Estimate)
 
-
-def _unknown(found: Figure) -> Figure:
+def _unknown(found: Estimate) -> Estimate:
     return replace(found, value=None, interval=None, why=NO_TRUTH) if found.n else found
 
 
@@ -39,7 +36,8 @@ def pairwise_without_truth(found: Pairwise) -> Pairwise:
         accuracy=_accuracy(found.accuracy),
         constant=None,
         swap=replace(found.swap, right_in_both=_unknown(found.swap.right_in_both)),
-        figures={key: _unknown(one) for key, one in found.figures.items()},
+        macro=_unknown(found.macro),
+        kappa=_unknown(found.kappa),
     )
 
 

@@ -69,18 +69,16 @@ def agreement(
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
     from visualjudge.analysis.report.agreement_page import html, tables_of
-    from visualjudge.analysis.study_table import NO_REMARKS
     from visualjudge.analysis.table_layout import grid, plain
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
     read = [read_ratings(path) for path in ratings or []]
     problems = [problem for _, found in read for problem in found]
-    of_runs = ratings_of_runs(run) if run else None
-    tables = [*(table for table, _ in read), *([of_runs.table] if of_runs else [])]
-    every = pl.concat(tables, how="diagonal")
+    of_runs = ratings_of_runs(run or [])
+    every = pl.concat([*(table for table, _ in read), of_runs.table], how="diagonal")
     result = figures(every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings)
-    lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
+    lost = _unmatched(every, [*(judge or []), *of_runs.judges])
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
@@ -93,17 +91,16 @@ def agreement(
     write(json, told)
     write(out, html(result) if out else None)
     print("\n".join(table.text() for table in shown))
-    if of_runs and of_runs.rankings:
+    if of_runs.rankings:
         print(
             f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "
             "overview of the study says how often they are equal."
         )
     if run:  # ratings alone have no card
         following("card", run[0])
-    remarks = of_runs.remarks if of_runs else NO_REMARKS
-    say(*remarks.warnings)
+    say(*of_runs.remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
-    end_with([*lost, *left_out, *remarks.problems])
+    end_with([*lost, *left_out, *of_runs.remarks.problems])
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

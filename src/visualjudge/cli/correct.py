@@ -32,7 +32,8 @@ def correct(
 
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json
     """
-    from visualjudge.analysis.decisions.correct import LEADERBOARD, correct as figures
+    from visualjudge.analysis.decisions.correct import LEADERBOARD
+    from visualjudge.apps.frontdoor.decisions import correct as figures
 
     board = figures(run, labels, kind=kind, dataset=dataset, gap=gap)
     write(json, LEADERBOARD.json(board))

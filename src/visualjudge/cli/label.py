@@ -37,8 +37,8 @@ def label(
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
-    from visualjudge.analysis.decisions.items_to_label import label as draw
     from visualjudge.analysis.decisions.label_files import is_unlabelled
+    from visualjudge.apps.frontdoor.decisions import label as draw
 
     if out.exists() and not is_unlabelled(out):
         raise UsageError(

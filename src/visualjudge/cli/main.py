@@ -4,22 +4,23 @@ errors become exit statuses here.
 
 from __future__ import annotations
 
-import difflib
 import gc
 import importlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
 from visualjudge.cli.options import with_groups
-from visualjudge.cli.output import Checked, say
-from visualjudge.core.errors import UsageError, VisualJudgeError
+from visualjudge.cli.output import Checked, CleanStream, say
+from visualjudge.clients.masked_secrets import environment_secrets
+from visualjudge.core.errors import UsageError, VisualJudgeError, one_of
+from visualjudge.core.registry import plugins_with_rows
 
 PANELS = {
     "Data": {
@@ -55,7 +56,6 @@ PANELS = {
     },
 }
 COMMANDS = {name: text for panel in PANELS.values() for name, text in panel.items()}
-MODULES = {"import": "import_"}  # a keyword cannot name a module
 # Commands of earlier versions, with what replaces them.
 RETIRED = {
     "atlas": "adopt --benchmark NAME",
@@ -92,9 +92,7 @@ class Group(TyperGroup):
         if path in RETIRED:
             raise UsageError(f"{path} was removed in 1.1; use: {RETIRED[path]}")
         if name not in known and not name.startswith("-"):
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
-            raise UsageError(f"no command {name!r}; {hint}")
+            raise UsageError(f"no command {name!r}; must be {one_of(name, known)}")
         return super().resolve_command(ctx, args)
 
 
@@ -114,7 +112,8 @@ def command_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> Any
 
 def command_named(name: str) -> Any:
     """Return a command, or the group of its sub-commands."""
-    module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
+    # a keyword cannot name a module
+    module = importlib.import_module(f"visualjudge.cli.{'import_' if name == 'import' else name}")
     return getattr(module, "app", None) or command_of({name: getattr(module, name)})
 
 
@@ -140,6 +139,14 @@ class Commands(Group):
         command = self.made(str(found))
         command.name = found
         return found, command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            say(*stop.args, "cancelled; a run of judge, mmbench, pipeline continues with --resume")
+            sys.stdout.flush()
+            os._exit(130)  # waits for no thread of what hangs
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)
@@ -175,6 +182,10 @@ def run() -> None:
     # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and uses a core
     # meanwhile. Read when NumPy is imported, which is later.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.stdout, sys.stderr = (
+        cast(TextIO, CleanStream(stream, environment_secrets()))
+        for stream in (sys.stdout, sys.stderr)
+    )
     sys.exit(_status())
 
 
@@ -187,26 +198,30 @@ def _status() -> int:
         say(error)
         return 2 if isinstance(error, UsageError) else 1
     except click_error as error:
-        say(_usage(error))
+        text = error.format_message().rstrip(".").replace("Value error, ", "")
+        if "unexpected extra argument" in text:
+            text += "; quote a pattern or a value with spaces, and repeat an option for each value"
+        say(
+            f"{text or 'a command is missing'}; see "
+            f"{error.ctx.command_path if error.ctx else 'visualjudge'} --help"
+        )
         return 2
-    except BrokenPipeError:
+    except (BrokenPipeError, typer.Abort):
         return 1
-    except (KeyboardInterrupt, typer.Abort):
-        say("cancelled; a run of judge, mmbench or pipeline continues with --resume")
-        return 130
     except MemoryError:
         say("out of memory; fewer --workers or a lower --concurrency need less")
         return 1
     except OSError as error:
         say(f"{error.filename or 'output'}: {error.strerror or error}")
         return 1
-
-
-def _usage(error: Any) -> str:
-    text = error.format_message().rstrip(".").replace("Value error, ", "") or "a command is missing"
-    if "unexpected extra argument" in text:
-        text += "; quote a pattern or a value with spaces, and repeat an option for each value"
-    return f"{text}; see {error.ctx.command_path if error.ctx else 'visualjudge'} --help"
+    except Exception as error:
+        if not (names := plugins_with_rows()):
+            raise
+        say(
+            f"{type(error).__name__}: {error}; a row of a plug-in may be the cause: "
+            f"{', '.join(names)} (show plugins)"
+        )
+        return 1
 
 
 def _terminated(number: int, frame: object) -> None:

@@ -7,12 +7,11 @@ Text may contain names from strangers, so control characters are escaped.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
@@ -50,14 +49,14 @@ def plain(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-class PlainStream:
-    """A text stream to which only :func:`plain` text is written."""
+class CleanStream:
+    """A text stream to which only what ``clean`` returns is written."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, clean: Callable[[str], str] = plain) -> None:
+        self._stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
-        self._stream.write(plain(text))
+        self._stream.write(self._clean(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -71,14 +70,8 @@ def print_json(rows: Iterable[Any]) -> None:
 
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
-    from visualjudge.clients.masked_secrets import Redactor, is_secret_name, looks_secret
-
-    values = os.environ.items()
-    masked = Redactor(
-        value for name, value in values if is_secret_name(name) or looks_secret(value)
-    )
     for line in lines:
-        print(plain(masked(f"visualjudge: {' '.join(str(line).split())}")), file=sys.stderr)
+        print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
 
 
 def remark(notes: Mapping[str, object]) -> None:
@@ -94,15 +87,14 @@ def end_with(problems: Iterable[object]) -> None:
         raise typer.Exit(1)
 
 
-def tell(problems: Iterable[Problem], *, skip: bool | None = None) -> None:
+def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
     """Print records that were left out on stderr, one line for each kind of problem, and with
     ``skip`` their number; exit with status 1 if there are any and they may not be skipped.
     """
-    every = list(problems)
-    for line in summarized(every):
+    for line in summarized(problems):
         print(plain(line), file=sys.stderr)
-    if every and skip is not None:
-        say(f"{pluralize(len(every), 'invalid record')} left out")
+    if problems and skip is not None:
+        say(f"{pluralize(len(problems), 'invalid record')} left out")
         if not skip:
             raise typer.Exit(1)
 
@@ -186,7 +178,7 @@ class Checked(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         _check_outputs(self, ctx.params)
-        with warnings.catch_warnings(), redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
+        with warnings.catch_warnings(), redirect_stdout(cast(TextIO, CleanStream(sys.stdout))):
             warnings.showwarning = lambda message, *_: say(f"warning: {message}")
             return super().invoke(ctx)
 

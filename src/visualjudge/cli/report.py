@@ -40,9 +40,9 @@ def report(
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.card import card_of, gamed, tasks_table
     from visualjudge.analysis.plots.figure import Figure
-    from visualjudge.analysis.report.exports import write_figures
     from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
+    from visualjudge.analysis.report.plots import save_plots
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.terminal import text
 
@@ -61,7 +61,7 @@ def report(
             for name, table in analysis.tables.items():
                 with atomic_path(csv / f"{name}.csv") as scratch:
                     harmless(table).write_csv(scratch)
-            write_figures(analysis, csv / "plots")
+            save_plots(analysis, csv / "plots")
     judges = card_of(analysis).judges
     if two is not None:
         difference = differences(analysis, *two)

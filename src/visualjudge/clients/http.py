@@ -9,6 +9,7 @@ key.
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,9 +20,14 @@ from urllib.request import getproxies
 import aiohttp
 
 from visualjudge.clients.masked_secrets import Redactor
-from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import DataError, TransportError
+from visualjudge.core.untrusted import BOUNDS
+
+# Maximum size in bytes of a decompressed reply body, and of a file of batch replies.
+LARGEST_BODY, LARGEST_DOWNLOAD = BOUNDS["body"].size, 2**30
+# Maximum number of objects and arrays in it, each of which takes far more memory than its bytes.
+MOST_VALUES = BOUNDS["body"].items
 
 _KEPT_ALIVE_S = 30.0
 
@@ -79,22 +85,27 @@ class Wire:
         TransportError
             If no complete answer was received.
         """
-        sent = {"Accept-Encoding": "gzip, deflate", **headers}
-        timeout = self._bulk if bulk else self._timeout
         try:
             async with self._session().request(
-                method, url, data=data, headers=sent, allow_redirects=False, timeout=timeout
+                method,
+                url,
+                data=data,
+                headers={"Accept-Encoding": "gzip, deflate", **headers},
+                allow_redirects=False,
+                timeout=self._bulk if bulk else self._timeout,
             ) as response:
-                limit = LARGEST_DOWNLOAD if bulk else LARGEST_BODY
-                body = await body_within(response, limit)
+                body = await content_within(LARGEST_DOWNLOAD if bulk else LARGEST_BODY, response)
+                if not bulk and body.count(b"{") + body.count(b"[") > MOST_VALUES:
+                    raise DataError(f"larger than {MOST_VALUES:,} objects and arrays")
                 return Answer(response.status, response.headers, self._redact.body(body))
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
             )
         except DataError as error:
-            message = f"{self._name}: the reply is {error}"
-            failure = TransportError(message, cause="too large", retryable=False)
+            failure = TransportError(
+                f"{self._name}: the reply is {error}", cause="too large", retryable=False
+            )
         except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             message = one_line(self._redact(_reason(error))) or type(error).__name__
             reached = not isinstance(error, aiohttp.ClientConnectorError)
@@ -124,20 +135,20 @@ class Wire:
             await session.close()
 
 
-async def body_within(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return a body.
+async def content_within(limit: int, response: aiohttp.ClientResponse) -> bytes:
+    """Return a body, decompressed.
 
     Raises
     ------
     DataError
-        If it has more than ``limit`` bytes.
+        If it has more than ``limit`` bytes; no more are received.
     """
-    body = bytearray()
+    content = io.BytesIO()  # needs no second copy of a large body
     async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > limit:
-            raise DataError(f"larger than {limit >> 20} MiB")
-    return bytes(body)
+        if content.tell() + len(chunk) > limit:
+            raise DataError(f"larger than {limit / 2**20:g} MiB")
+        content.write(chunk)
+    return content.getvalue()
 
 
 def _reason(error: Exception) -> str:

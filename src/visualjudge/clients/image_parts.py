@@ -16,6 +16,7 @@ import errno
 import io
 import ipaddress
 import os
+import re
 import socket
 from collections import OrderedDict
 from pathlib import Path
@@ -28,12 +29,14 @@ from PIL import Image
 
 from visualjudge.clients.base import ImagePart
 from visualjudge.clients.masked_secrets import public_url
-from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.server_errors import one_line
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import bytes_of, image_at
 from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_of
+
+# Maximum size in bytes of an image file that is sent or downloaded.
+LARGEST_IMAGE_FILE = 64 * 2**20
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
@@ -65,7 +68,7 @@ def image_part(source: Any) -> ImagePart:
         return image_of_bytes(bytes(source), f"{len(source)} bytes")
     if isinstance(source, str | os.PathLike):
         return _of_place(os.fspath(source))
-    if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
+    if hasattr(source, "__array__"):
         return _of_array(np.asarray(source))
     raise DataError(
         "an image must be a path, a URL, bytes, a PIL image or an array, got "
@@ -79,7 +82,8 @@ def _of_place(place: str | bytes) -> ImagePart:
     if scheme == "data":
         return image_of_bytes(_data_url(text), f"{text[:32]}…")
     if scheme in ("http", "https"):
-        return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
+        content = run_sync(fetch_image(text, allow_private=True))
+        return image_of_bytes(content, public_url(text))
     path = Path(unquote(urlsplit(text).path) if scheme == "file" else text)
     return image_of_bytes(bytes_of(path), str(path))
 
@@ -127,11 +131,6 @@ def _of_image(image: Image.Image) -> ImagePart:
 def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
     if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 4:
         return _of_image(Image.fromarray(np.ascontiguousarray(array)))
-    if array.size == 0 or array.dtype.kind not in "uibf":
-        raise DataError(
-            "an image array must contain numbers and at least one pixel, got shape "
-            f"{array.shape} and type {array.dtype}"
-        )
     return ImagePart(png_bytes(pixels_of(array)))
 
 
@@ -202,28 +201,26 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIME
     DataError
         If it cannot be fetched, is refused, or is larger than 64 MiB.
     """
-    shown = url[:200]
     try:
-        shown = public_url(url)[:200]
         return await _fetched(url, allow_private, timeout_s)
     except TimeoutError:
-        reason = f"cannot be fetched: no answer within {timeout_s:g} s"
-    except DataError as error:
-        reason = str(error)
+        reason = f"no answer within {timeout_s:g} s"
     except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
-        reason = f"cannot be fetched: {one_line(str(error)) or type(error).__name__}"
-    raise DataError(f"{shown}: {reason}")
+        reason = one_line(str(error)) or type(error).__name__
+    # Redirects have addresses with signatures too.
+    reason = re.sub(r"\w+://\S+", lambda found: public_url(found[0]), reason)
+    raise DataError(f"{public_url(url)[:200]}: cannot be fetched: {reason}")
 
 
 async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     # Imported here: takes as long as NumPy, and most runs download nothing.
     import aiohttp
 
-    from visualjudge.clients.http import body_within
+    from visualjudge.clients.http import content_within
 
     # A proxy resolves names itself, and its own address is the user's choice.
-    unchecked = allow_private or bool(getproxies())
-    connector = aiohttp.TCPConnector(limit=1, socket_factory=None if unchecked else _public_socket)
+    sockets = None if allow_private or getproxies() else _public_socket
+    connector = aiohttp.TCPConnector(limit=1, socket_factory=sockets)
     async with (
         asyncio.timeout(timeout_s),
         aiohttp.ClientSession(
@@ -233,7 +230,7 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
     ):
         if response.status != 200:
             raise DataError(f"the server answered HTTP {response.status}")
-        return await body_within(response, LARGEST_IMAGE_FILE)
+        return await content_within(LARGEST_IMAGE_FILE, response)
 
 
 def _public_socket(address: tuple[Any, ...]) -> socket.socket:
@@ -249,5 +246,7 @@ def is_public(address: str) -> bool:
     internet.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
-    ip = getattr(ip, "ipv4_mapped", None) or ip
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
+    ip = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None) or ip
+    return ip.is_global and not (
+        ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 import orjson
 
@@ -57,7 +58,6 @@ class Redactor:
         known = {secret for secret in secrets if secret and len(secret) >= SHORTEST_KEY}
         forms = {form for secret in known for form in _forms(secret) if len(form) >= SHORTEST_KEY}
         self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._raw = tuple((form.encode(), MASK.encode()) for form in self._forms)
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
@@ -66,8 +66,8 @@ class Redactor:
 
     def body(self, raw: bytes) -> bytes:
         """Mask secrets in the body of an answer, before it is parsed."""
-        for form, mask in self._raw:
-            raw = raw.replace(form, mask)
+        for form in self._forms:
+            raw = raw.replace(form.encode(), MASK.encode())
         return raw
 
     def setting(self, name: str, value: Any) -> Any:
@@ -81,6 +81,12 @@ class Redactor:
         if not isinstance(value, str):
             return value
         return MASK if _SECRET_NAME.search(str(name)) or looks_secret(value) else self(value)
+
+
+def environment_secrets() -> Redactor:
+    """Return what masks the keys and passwords of the environment."""
+    values = os.environ.items()
+    return Redactor(value for name, value in values if is_secret_name(name) or looks_secret(value))
 
 
 def is_secret_name(name: str) -> bool:
@@ -139,10 +145,7 @@ def check_url(url: str, where: str) -> None:
 
 def public_url(url: str) -> str:
     """Return ``url`` without user, password, query and fragment, for use in files and messages."""
-    parts = urlsplit(url)
-    return urlunsplit(
-        (parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", "")
-    )
+    return re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0].rstrip("/")
 
 
 def url_secrets(url: str) -> list[str]:

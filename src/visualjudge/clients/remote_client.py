@@ -34,6 +34,7 @@ from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_fields import member
 from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
+from visualjudge.clients.tool_calls import LONGEST_REPLY
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.core.records import Served
 
@@ -225,9 +226,10 @@ class RemoteClient(ABC):
             raise TransportError(
                 f"the server's reply {self.reply_is}", cause="no reply in body", usage=usage
             ) from None
-        notes += (*reply.notes, *schema_notes(reply.text, fitted.schema), *about_usage)
+        text = reply.text[: LONGEST_REPLY + 1]
+        notes += (*reply.notes, *schema_notes(text, fitted.schema), *about_usage)
         served = self._served(body, answer.headers)
-        return replace(reply, usage=usage, notes=notes, served=served)
+        return replace(reply, text=text, usage=usage, notes=notes, served=served)
 
     @abstractmethod
     def _path(self) -> str:

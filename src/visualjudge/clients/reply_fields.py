@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from visualjudge.clients.base import Alternative, Token
-from visualjudge.clients.reply_bounds import MOST_TOKENS
+
+# Token counts above this are invalid.
+MOST_TOKENS = 10**12
 
 USAGE_UNUSABLE = "token counts of the reply cannot be used; not counted"
 LOGPROBS_UNUSABLE = "log-probabilities of the reply cannot be used; left out"

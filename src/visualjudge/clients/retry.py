@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, Wrapping, with_failed
+from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 
@@ -96,6 +97,7 @@ async def retried(
         try:
             return await call()
         except ClientError as error:
+            error.args = (environment_secrets()(str(error)),)  # of a plug-in's client
             wait_s = policy.wait_s(failures, error, float(_jitter.random()))
             if not failed(failures, error) or wait_s is None:
                 raise

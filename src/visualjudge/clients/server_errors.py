@@ -15,9 +15,13 @@ from typing import Any
 
 import orjson
 
-from visualjudge.clients.reply_bounds import DEEPEST_ERROR, LONGEST_MESSAGE, LONGEST_SEARCHED
 from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import ApiError, ClientError, TransportError
+
+# Maximum length of a server's error message in characters; the rest is dropped.
+LONGEST_MESSAGE = 400
+# Number of bytes and levels of an error body that are searched for a message.
+LONGEST_SEARCHED, DEEPEST_ERROR = 64 * 1024, 8
 
 _CONTENT_FILTER = re.compile(
     r"content[_ ]?filter|content[_ ]policy|content management "

@@ -29,7 +29,10 @@ from visualjudge.clients.base import (
 from visualjudge.clients.reply_fields import member
 from visualjudge.core import jsons
 from visualjudge.core.errors import ClientError, Pending
+from visualjudge.core.untrusted import BOUNDS
 
+# Maximum length of a reply's text in characters. One more shows that it was cut: it is not read.
+LONGEST_REPLY = BOUNDS["reply"].size
 # Prefix of generated call ids, used if the server sent none.
 MADE = "visualjudge_call_"
 # Maximum length of a call's arguments in characters.
@@ -39,7 +42,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")
 # Maximum number of calls answered per reply; the others are dropped.
 MOST_AT_ONCE = 16
-# Maximum length of a reply with calls in characters; the rest is dropped.
+# Maximum length of a reply with calls, and of a result, in characters; the rest is dropped.
 LONGEST_TEXT = 20_000
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -80,12 +83,13 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def echo_of(content: Any, calls: Sequence[ToolCall], *, ids: bool = True) -> str | None:
-    """Return a reply in the server's own JSON form, to be sent back unchanged; None if one of its
-    calls is malformed or, with ``ids``, came without an id.
+    """Return a reply in the server's own JSON form, to be sent back unchanged; None if it is too
+    long, or one of its calls is malformed or, with ``ids``, came without an id.
     """
     if not calls or any(call.problem or (ids and call.id.startswith(MADE)) for call in calls):
         return None
-    return orjson.dumps(content).decode()
+    text = orjson.dumps(content).decode()
+    return text if len(text) <= LONGEST_REPLY else None
 
 
 def result_text(result: ToolResult) -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Verdict
 
+# Maximum distance at which a score counts as right.
 CLOSE = 1.0
-"""Maximum distance at which a score counts as right."""
 
 
 def has_answer(question: Question) -> bool:

@@ -14,8 +14,8 @@ import orjson
 
 from visualjudge.core.errors import RunError
 
+# Errors of a write for which Python does not name the file.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
-"""Errors of a write for which Python does not name the file."""
 
 
 @contextmanager

@@ -28,10 +28,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 EXAMPLES = 3
+# Maximum number of characters of a record's and a field's name in a problem.
 LONGEST_NAME = 200
-"""Maximum number of characters of a record's and a field's name in a problem."""
+# Maximum number of names that a message lists.
 MOST_NAMES = 24
-"""Maximum number of names that a message lists."""
 _LINE = re.compile(r":\d+$")
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 RETRYABLE_STATUS = frozenset({408, 409, 429})

@@ -8,6 +8,7 @@ from typing import Literal
 
 FinishReason = Literal["stop", "length", "refusal", "error", "other"]
 
+# Names in lower case that no fragment below decides.
 FINISH_REASONS: dict[str, FinishReason] = {
     "": "stop",
     "none": "stop",
@@ -24,16 +25,14 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "language": "refusal",
     "finish_reason_unspecified": "other",
 }
-"""Names in lower case that no fragment below decides."""
+# Parts of a name, because providers invent names (``model_length``, ``MAX_TOKENS``) faster than a
+# list could follow; a call that failed is looked for first.
 _FRAGMENTS: tuple[tuple[FinishReason, tuple[str, ...]], ...] = (
     ("error", ("error", "abort", "cancel", "timeout", "timed_out", "network", "fail", "resource")),
     ("refusal", ("filter", "safety", "refus", "sensitive", "prohibited", "block")),
     ("refusal", ("recitation", "spii", "moderat", "guardrail", "policy")),
     ("length", ("length", "max_", "maxtok", "token", "truncat", "incomplete", "context_window")),
 )
-"""Parts of a name, because providers invent names (``model_length``, ``MAX_TOKENS``) faster than a
-list could follow; a call that failed is looked for first.
-"""
 
 
 def finish_of(name: object) -> FinishReason:

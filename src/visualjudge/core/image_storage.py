@@ -38,8 +38,8 @@ class Part:
 
     home: Path
     relative: str
+    # Its row in a Parquet file, or its first byte in a tar file.
     place: int
-    """Its row in a Parquet file, or its first byte in a tar file."""
     size: int
 
     def __str__(self) -> str:
@@ -82,8 +82,8 @@ class Part:
         return io.BytesIO(self.read_bytes())
 
 
+# A file, or a part of one; both have ``stat``, ``name`` and ``suffix``.
 Place = Path | Part
-"""A file, or a part of one; both have ``stat``, ``name`` and ``suffix``."""
 
 
 def bytes_of(place: Place) -> bytes:

@@ -18,10 +18,10 @@ import orjson
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import BOUNDS, Kind, open_file, read_file
 
+# Maximum depth of nested lists and objects.
 DEEPEST_JSON = BOUNDS["json"].depth
-"""Maximum depth of nested lists and objects."""
+# Maximum size of a record, or of a line with one, in bytes.
 LONGEST_RECORD = BOUNDS["record"].size
-"""Maximum size of a record, or of a line with one, in bytes."""
 _CONTAINERS = frozenset({list, dict, tuple})
 _NAMES: dict[type | None, str] = {
     str: "text",

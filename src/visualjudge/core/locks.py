@@ -7,10 +7,6 @@ from pathlib import Path
 from visualjudge.core.errors import RunError
 
 
-class Locked(RunError):
-    """Another process holds the lock."""
-
-
 class FileLock:
     """A lock file beside ``path``, named ``.<name>.lock``.
 
@@ -21,10 +17,9 @@ class FileLock:
 
     Raises
     ------
-    Locked
-        If another process, or another lock of this one, holds it.
     RunError
-        If the lock file cannot be created, or is a link.
+        If another process, or another lock of this one, holds it, or the lock file cannot be
+        created, or is a link.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -40,7 +35,7 @@ class FileLock:
             place.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
-            raise Locked(
+            raise RunError(
                 f"{place} is being written by another process; wait for it or choose another --out"
             ) from None
         except OSError as error:

@@ -98,27 +98,27 @@ class Mask:
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
+# The answer of a question whose truth nobody has stated.
 UNKNOWN = "unknown"
-"""The answer of a question whose truth nobody has stated."""
 Order = Literal["AB", "BA"]
 Status = Literal[
     "ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted"
 ]
 FAILED = "Failed"
+# Answers that a pairwise question may allow besides A and B.
 TIES = ("tie", "both_bad")
-"""Answers that a pairwise question may allow besides A and B."""
+# Letters of a question's options, in order; a ranking has at most five.
 LETTERS = "ABCDE"
-"""Letters of a question's options, in order; a ranking has at most five."""
+# The letter of each option of a pair when the order is reversed.
 TURNED = {"A": "B", "B": "A"}
-"""The letter of each option of a pair when the order is reversed."""
+# Marks the place of an image in a prompt.
 IMAGE_MARK = "<image>"
-"""Marks the place of an image in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionFeatures:
     """Features of one option that a superficial judge could use: lengths and counts, but never the
-    score.
+    score. ``area`` is the share of the image that boxes or masks cover (0..1).
     """
 
     severity: float | None = None
@@ -126,11 +126,10 @@ class OptionFeatures:
     png_bytes: int | None = None
     count: int | None = None
     area: float | None = None
-    """Share of the image covered by boxes or masks (0..1)."""
 
 
+# Start and end (exclusive) of a part of a prompt, in characters.
 Span = tuple[int, int]
-"""Start and end (exclusive) of a part of a prompt, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +166,10 @@ class Probe:
     - ``staircase``: one step of a group whose scores must follow the quality.
     - ``photograph``: something else is shown instead of the photograph; the loss of accuracy
     against the control measures how much the judge needs it.
+
+    ``expected`` is ``answer`` (the question's answer is right), ``any`` (nothing distinguishes the
+    options) or ``order`` (the scores of the group must be in the order of its answers). ``level``
+    is the strength of the cue, such as the confidence that a tool claims (0..1).
     """
 
     name: str
@@ -174,18 +177,19 @@ class Probe:
     group: str
     changed: str
     expected: Literal["answer", "any", "order"]
-    """``answer``: the question's answer is right; ``any``: nothing distinguishes the options;
-    ``order``: the scores of the group must be in the order of its answers.
-    """
     cue: str | None = None
     level: float | None = None
-    """Strength of the cue, such as the confidence that a tool claims (0..1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """The content of one judge call. ``final_scores``, ``sources`` and ``features`` are in the
     order of the options.
+
+    ``spans`` is None in datasets of version 0.1, for which
+    :func:`visualjudge.prompts.spans.spans_of` finds the options. ``ties`` are the answers among
+    "tie" and "both_bad" that a pairwise question allows; None = neither. Only datasets of
+    ``visualjudge probe`` have a ``probe``.
     """
 
     id: str
@@ -204,13 +208,8 @@ class Question:
     answer: Answer
     features: tuple[OptionFeatures, ...] | None = None
     spans: Spans | None = None
-    """None in datasets of version 0.1, for which :func:`visualjudge.prompts.spans.spans_of` finds
-    the options.
-    """
     ties: tuple[str, ...] | None = None
-    """Answers among "tie" and "both_bad" that a pairwise question allows; None = neither."""
     probe: Probe | None = None
-    """Set only in datasets of ``visualjudge probe``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +234,11 @@ class Verdict:
     ``value`` is a letter, a string of letters, or a number 0..10, for the question as stored (the
     letters of a "BA" reply are already swapped back). It is ``"Failed"`` if nothing could be read;
     ``status`` says why.
+
+    ``probability_a`` is the probability that the judge gave to option A, if the backend reports it
+    (logprob mode). ``cause`` is, for api_error, "HTTP 500", "timeout", "connection", "not JSON" …;
+    otherwise why no value could be read: "tie", "hedge", … ``served`` says who answered; None if no
+    server did.
     """
 
     id: str
@@ -246,12 +250,7 @@ class Verdict:
     latency_s: float | None = None
     repeat: int = 0
     probability_a: float | None = None
-    """Probability that the judge gave to option A, if the backend reports it (logprob mode)."""
     expected_score: float | None = None
     cause: str | None = None
-    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; otherwise why no value
-    could be read: "tie", "hedge", …
-    """
     extra: Mapping[str, Any] = field(default_factory=dict)
     served: Served | None = None
-    """Who answered; None if no server did."""

@@ -4,26 +4,36 @@ A plug-in is an installed distribution with an entry point in the group ``visual
 module that registers rows when imported, or a function without arguments that registers rows when
 called. Plug-ins are loaded when a table is first read, so the command line, Python and every worker
 process see the same rows; no table is read while a module of visualjudge is imported. A plug-in
-that fails is reported in one line, and none of its rows are kept.
+that fails is reported in one line, and none of its rows are kept; a function of a row that fails
+later names the plug-in and the row.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import multiprocessing
 import re
 import threading
 import traceback
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from visualjudge.core.errors import UnknownName, UsageError, one_of
+from visualjudge.core.errors import (
+    PluginError,
+    UnknownName,
+    UsageError,
+    VisualJudgeError,
+    one_of,
+)
 
 GROUP = "visualjudge.plugins"
 LONGEST_PROBLEM = 300
+# The module of each table.
 HOMES = {
     "task": "visualjudge.vision.tasks:TASKS",
     "prediction type": "visualjudge.vision.predictions:TYPES",
@@ -37,10 +47,10 @@ HOMES = {
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
 }
-"""The module of each table."""
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     def __init__(self, what: str, rows: Mapping[K, T | str]) -> None:
         self.what = what
+        self._like: tuple[object, object] = next(iter(rows.items()), ("", ""))
         self._rows: dict[K, Any] = dict(rows)
         self._own = tuple(rows)
 
@@ -122,8 +133,16 @@ class Registry(Mapping[K, T], Generic[K, T]):
         Raises
         ------
         UsageError
-            If the name is taken.
+            If the name is taken, or name or row are of another kind than the built-in ones.
         """
+        name, row = map(type, self._like)
+        if not isinstance(key, name) or not (
+            isinstance(entry, row) or (row is str and callable(entry))
+        ):
+            raise UsageError(
+                f"{self.what} {_shown(key)}: must be a {row.__name__} named by a {name.__name__}, "
+                f"got a {type(entry).__name__} named by a {type(key).__name__}"
+            )
         if key in self._rows:
             raise UsageError(f"{self.what} {_shown(key)} is already registered")
         self._rows[key] = entry
@@ -148,8 +167,8 @@ class _State:
         self.loading: str | None = None
         self.plugins: list[Plugin] = []
         self.added: list[Registration] = []
+        # Name, distribution and version of the plug-in of each row, as the files read state.
         self.stated: dict[str, list[str]] = {}
-        """Name, distribution and version of the plug-in of each row, as the files read state."""
 
 
 _STATE = _State()
@@ -188,6 +207,10 @@ def load_plugins() -> None:
 def plugins() -> tuple[Plugin, ...]:
     load_plugins()
     return tuple(_STATE.plugins)
+
+
+def plugins_with_rows() -> list[str]:
+    return sorted({row.plugin for row in _STATE.added if row.plugin is not None})
 
 
 def added(what: str) -> tuple[Any, ...]:
@@ -249,10 +272,6 @@ def lacking(what: str, key: object) -> str:
     )
 
 
-def registering() -> str:
-    return "script" if _STATE.loading is None else f"plug-in {_STATE.loading}"
-
-
 def registrations() -> tuple[tuple[str, Any, Any], ...]:
     """Return (table, name, row) of the rows that a script or notebook registered and worker
     processes lack.
@@ -278,7 +297,7 @@ def _loaded(point: EntryPoint) -> Plugin:
         if callable(found):
             found()
     except KeyboardInterrupt:
-        raise
+        raise KeyboardInterrupt(f"stopped while the plug-in {point.name} was loaded") from None
     except BaseException as error:  # whatever it does, the program goes on
         for row in [row for row in _STATE.added if row.plugin == point.name]:
             row.table.remove(row.key)
@@ -300,3 +319,61 @@ def _loaded(point: EntryPoint) -> Plugin:
 
 def _shown(key: object) -> str:
     return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+# ---------------------------------------------------------------- functions of plug-ins
+
+
+class Guarded:
+    """Call ``call``, and raise :class:`~visualjudge.core.errors.PluginError` for any exception that
+    is not visualjudge's, also for ``sys.exit``.
+
+    Exceptions of visualjudge, such as ``DataError("field: reason")``, propagate unchanged. An
+    iterator that ``call`` returns is guarded too.
+    """
+
+    def __init__(self, call: Callable[..., Any], name: str) -> None:
+        functools.update_wrapper(self, call)
+        self._call, self._name = call, name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        with _faults_of(self._name):
+            result = self._call(*args, **named)
+        return self._each(result) if isinstance(result, Iterator) else result
+
+    def _each(self, results: Iterator[Any]) -> Iterator[Any]:
+        with _faults_of(self._name):
+            yield from results
+
+
+@contextmanager
+def _faults_of(name: str) -> Iterator[None]:
+    try:
+        yield
+    except VisualJudgeError:
+        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped in {name}") from None
+    except (Exception, SystemExit) as error:  # plug-ins may raise anything
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise PluginError(f"{name}: {reason}") from error
+
+
+def guarded(call: Callable[..., Any], what: str) -> Guarded:
+    """Return ``call``, guarded for the plug-in that is registering; ``what`` names the row, such as
+    "encoding text_quad".
+    """
+    source = "script" if _STATE.loading is None else f"plug-in {_STATE.loading}"
+    return Guarded(call, f"{source}, {what}")
+
+
+def guarded_row(row: Row, what: str) -> Row:
+    """Return a copy of a row, a frozen dataclass, with each function guarded; classes are left
+    unchanged.
+    """
+    calls = {
+        one.name: guarded(value, what)
+        for one in fields(row)  # type: ignore[arg-type]
+        if callable(value := getattr(row, one.name)) and not isinstance(value, type | Guarded)
+    }
+    return replace(row, **calls)  # type: ignore[type-var]

@@ -12,8 +12,8 @@ Key = str | int | float | None | tuple[object, ...] | list[object]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 _FOUR = struct.Struct(">4Q")
+# Distance between neighbouring random doubles.
 _STEP = 2.0**-53
-"""Distance between neighbouring random doubles."""
 
 
 def seed_for(seed: int, *keys: Key) -> int:

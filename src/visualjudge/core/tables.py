@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,12 @@ from visualjudge.core.untrusted import BOUNDS, apart, check_file, open_file, rea
 if TYPE_CHECKING:
     import polars as pl
 
+# Maximum size of a part in bytes, unless it is a single row. A text stored once in a file's
+# dictionary may occur in every row, but takes memory only when read.
 BYTES_A_PART = 32 << 20
-"""Maximum size of a part in bytes, unless it is a single row. A text stored once in a file's
-dictionary may occur in every row, but takes memory only when read.
-"""
 LARGEST_ROW = 256 << 20
+# Most bytes of the texts of a stranger's table: these, or so many times those of its file.
 MOST_TEXT, MOST_RATIO = 256 << 20, 64
-"""Most bytes of the texts of a stranger's table: these, or so many times those of its file."""
 BYTES_AN_ITEM = 32  # of a list, as an object of Python
 _LONGEST_REASON = 200
 _REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")
@@ -66,18 +65,6 @@ def csv_table(path: Path, separator: str = ",", quote: str | None = '"') -> pl.D
         raise DataError(f"{path}: cannot be read: {_in_short(error)}") from None
 
 
-def parquet_schema(path: Path) -> pl.Schema:
-    """Return the columns of a Parquet file and their types.
-
-    Raises
-    ------
-    DataError
-        If it is not a Parquet file.
-    """
-    with readable(path):
-        return scan(path).collect_schema()
-
-
 def table_metadata(path: Path) -> dict[str, str]:
     """Return the metadata of a ``.parquet`` file, such as ``"huggingface"``; of an ``.arrow`` file
     that ``datasets`` saved, the file ``dataset_info.json`` beside it.
@@ -100,21 +87,14 @@ def table_metadata(path: Path) -> dict[str, str]:
         )
 
 
-def table_parts(
-    path: Path, rows: int, columns: Sequence[str] | None = None
-) -> Iterator[pl.DataFrame]:
+def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
     """Yield the rows of a ``.parquet`` or ``.arrow`` file in order, at most ``rows`` and 32 MiB at
     a time. Of an Arrow file, all rows are in memory.
-
-    Parameters
-    ----------
-    columns
-        Columns to read; None = all.
 
     Raises
     ------
     DataError
-        If it is not such a file, or lacks a column.
+        If it is not such a file.
     """
     import polars as pl
 
@@ -122,11 +102,9 @@ def table_parts(
         if path.suffix == ".arrow":
             with open_file(path, "parquet") as file:
                 is_file = file.read(6) == b"ARROW1"
-            read = pl.read_ipc if is_file else pl.read_ipc_stream
-            yield from _bounded(read(path, columns=None if columns is None else [*columns]), rows)
+            yield from _bounded((pl.read_ipc if is_file else pl.read_ipc_stream)(path), rows)
             return
-        wanted = scan(path) if columns is None else scan(path).select(columns)
-        for part in wanted.collect_batches(chunk_size=rows, maintain_order=True):
+        for part in scan(path).collect_batches(chunk_size=rows, maintain_order=True):
             yield from _bounded(part, rows)
 
 
@@ -144,24 +122,27 @@ def check_table(path: Path) -> None:
 
 def _check_cells(path: Path) -> None:
     import polars as pl
+    import polars.selectors as select
 
     if path.suffix == ".arrow":  # as a whole in memory, which is bounded here
         list(table_parts(path, 100_000))
         return
-    schema, most = parquet_schema(path), BOUNDS["parquet"].items
+    lengths = select.by_dtype(pl.String, pl.Categorical).cast(pl.String).str.len_bytes()
+    sums = (
+        lengths.cast(pl.Int64).sum(),
+        select.list().list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM,
+    )
     with readable(path):
-        cells = scan(path).select(pl.len()).collect().item() * len(schema)
-    if cells > most:
-        raise DataError(f"{path}: must have at most {most:,} cells, got {cells:,}")
-    left = most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
-    texts = [name for name, kind in schema.items() if kind in (pl.String, pl.Categorical)]
-    lists = [name for name, kind in schema.items() if isinstance(kind, pl.List)]
-    for part in table_parts(path, 100_000, texts + lists) if texts or lists else ():
-        lengths = pl.col(texts).cast(pl.String).str.len_bytes().cast(pl.Int64).sum()
-        items = pl.col(lists).list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM
-        left -= sum(part.select(lengths, items).row(0))
-        if left < 0:
-            raise DataError(f"{path}: must have at most {most >> 20} MiB of texts and lists")
+        table = scan(path)
+        rows, *sizes = table.select(pl.len(), *sums).collect(engine="streaming").row(0)
+        cells = rows * len(table.collect_schema())
+    if cells > BOUNDS["parquet"].items:
+        raise DataError(
+            f"{path}: must have at most {BOUNDS['parquet'].items:,} cells, got {cells:,}"
+        )
+    most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
+    if sum(sizes) > most:
+        raise DataError(f"{path}: must have at most {most >> 20} MiB of texts and lists")
 
 
 def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:

@@ -12,26 +12,27 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import cache
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
+    from jinja2 import Template
 
 GAP = "  "
+# Width, in columns, of the narrowest supported terminal.
 NARROWEST = 60
-"""Width, in columns, of the narrowest supported terminal."""
 
+# Minimum width of a wrapped name, in columns.
 LEAST_NAME = 12
-"""Minimum width of a wrapped name, in columns."""
 
+# Maximum number of characters of a number, which never wraps; longer digit strings are names.
 LONGEST_NUMBER = 16
-"""Maximum number of characters of a number, which never wraps; longer digit strings are names."""
 
+# A bar of characters, which never wraps.
 DRAWN = re.compile("[·─│●○]+|")
-"""A bar of characters, which never wraps."""
 
 NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
@@ -55,12 +56,6 @@ def folded(sentence: str, width: int | None = None) -> str:
 
 def _is_number(cell: str) -> bool:
     return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
-
-
-def markdown_text(value: object) -> str:
-    """Return a text on one line with HTML and Markdown's table, link and image syntax escaped."""
-    line = escape(" ".join(str(value).split()), quote=False)
-    return line.replace("|", "\\|").replace("](", "]\\(")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -110,17 +105,6 @@ class Styled(str):
         made.first, made.below, made.state, made.icon = first, below, state, icon
         return made
 
-    def html(self) -> str:
-        """Return both lines, escaped."""
-        first = _breakable(f"{self.icon} {self.first}" if self.icon else self.first)
-        if self.state:
-            first = f'<span class="{escape(self.state)}">{first}</span>'
-        return f"{first}<br><small>{_breakable(self.below)}</small>" if self.below else first
-
-
-def _breakable(text: str) -> str:
-    return escape(text).replace("_", "_<wbr>").replace(" %", "\u00a0%")
-
 
 @dataclass(frozen=True)
 class Table:
@@ -130,12 +114,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     title: str = ""
+    # Number of leading columns that identify a row.
     keys: int = 1
-    """Number of leading columns that identify a row."""
+    # Right-aligned columns; None = those that contain only numbers.
     numeric: tuple[bool, ...] | None = None
-    """Right-aligned columns; None = those that contain only numbers."""
+    # Rows that HTML shows in bold.
     marked: frozenset[int] = frozenset()
-    """Rows that HTML shows in bold."""
 
     @property
     def _to_the_right(self) -> Sequence[bool]:
@@ -203,28 +187,15 @@ class Table:
         ``wide`` (around the table), ``keys`` (two columns identify a row), ``n`` (numbers) and
         ``hit`` (marked rows).
         """
-        sides = [' class="n"' if right else "" for right in self._to_the_right]
-        head = "".join(
-            f'<th scope="col"{side}>{escape(name)}</th>'
-            for name, side in zip(self.columns, sides, strict=True)
-        )
-        body = "".join(
-            ('<tr class="hit">' if k in self.marked else "<tr>")
-            + "".join(f"<td{side}>{_cell(c)}</td>" for c, side in zip(row, sides, strict=True))
-            + "</tr>"
-            for k, row in enumerate(self.rows)
-        )
-        notes = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
-        title = f"<h3>{_breakable(self.title)}</h3>" if self.title else ""
-        return (
-            f'{title}<div class="wide{" keys" if self.keys > 1 else ""}" tabindex="0">'
-            '<table class="sortable">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
-        )
+        return _template().render(table=self, right=self._to_the_right)
 
 
-def _cell(cell: str) -> str:
-    return cell.html() if isinstance(cell, Styled) else _breakable(cell)
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader
+
+    loader = PackageLoader("visualjudge", "core")
+    return Environment(loader=loader, autoescape=True).get_template("table.html.j2")
 
 
 FORMULA = r"^[=+\-@\t\r]"

@@ -9,13 +9,13 @@ Hugging Face snapshot links to, and imports that explicitly allow outside paths.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import pickle
 import stat
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,26 +29,25 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 MIB = 1 << 20
+# Maximum length of a stated path in characters.
 LONGEST_PATH = 1024
-"""Maximum length of a stated path in characters."""
+# Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
+# for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
 MEMORY_APART, SECONDS_APART = 512 * MIB, 15
-"""Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
-for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The bounds of a kind of input; 0 = none of its own."""
 
+    # Bytes of a file, a line or a body.
     size: int
-    """Bytes of a file, a line or a body."""
+    # Bytes that it may hold once decompressed.
     unpacked: int = 0
-    """Bytes that it may hold once decompressed."""
+    # Levels of nesting.
     depth: int = 0
-    """Levels of nesting."""
+    # Values, cells, pixels or rows × columns.
     items: int = 0
-    """Values, cells, pixels or rows × columns."""
 
 
 Kind = Literal[
@@ -70,7 +69,7 @@ BOUNDS: dict[Kind, Bound] = {
     "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
-    "body": Bound(32 * MIB),
+    "body": Bound(32 * MIB, items=1_000_000),
     "log": Bound(64 * MIB),  # a line of a journal
 }
 
@@ -91,8 +90,8 @@ def importing(*, outside: bool) -> Iterator[None]:
         _HINT.reset(tokens[1])
 
 
+# Kinds whose bound holds for each line of a file, which may be of any size.
 LINES: frozenset[Kind] = frozenset({"record", "log"})
-"""Kinds whose bound holds for each line of a file, which may be of any size."""
 
 
 def open_untrusted(
@@ -207,30 +206,44 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
         If it needs more, or ``function`` raises it.
     """
     check_file(path, kind)
-    context = multiprocessing.get_context("spawn")
     size = path.stat().st_size
-    # Each thread of glibc's malloc reserves 64 MiB of addresses, which would count as memory.
-    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     memory, seconds = MEMORY_APART + 32 * size, SECONDS_APART + size // MIB
-    with ProcessPoolExecutor(
-        1, context, initializer=_limit, initargs=(function, memory, seconds)
-    ) as pool:
-        try:
-            return pool.submit(function, path).result()
-        except (BrokenProcessPool, MemoryError):
-            raise DataError(
-                f"{path}: takes more than {memory // MIB} MiB of memory or {seconds} s to read"
-            ) from None
+    # No process of multiprocessing, which would run the user's script again. Each thread of glibc's
+    # malloc reserves 64 MiB of addresses, which would count as memory.
+    own = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "2"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"],
+        input=pickle.dumps((memory, seconds, function, path)),
+        env={**os.environ, **own, "POLARS_MAX_THREADS": "2"},
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode or not done.stdout:
+        raise DataError(
+            f"{path}: takes more than {memory // MIB} MiB of memory or {seconds} s to read"
+        )
+    result: Result | DataError = pickle.loads(done.stdout)
+    if isinstance(result, DataError):
+        raise result
+    return result
 
 
-# Set the limits; with the function, its modules are there before, and do not count.
-def _limit(_function: object, memory: int, seconds: int) -> None:
+def answer() -> None:
+    """In the process: call what stdin says within its limits, and write the result to stdout."""
+    memory, seconds, function, path = pickle.load(sys.stdin.buffer)  # imports its modules first
+    _limit(memory, seconds)
+    try:
+        result = function(path)
+    except DataError as error:
+        result = error
+    pickle.dump(result, sys.stdout.buffer)
+
+
+def _limit(memory: int, seconds: int) -> None:
     try:
         import resource
     except ImportError:  # Windows has no such limits
         return
-    os.environ["POLARS_MAX_THREADS"] = "2"
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where libraries print how they ran out
     import polars as pl
 
     pl.select(1)  # starts its threads, whose stacks are not the file's
@@ -350,11 +363,7 @@ def _is_at_home(path: str, root: str) -> bool:
         for place in (home, *home.parents)
         if place.parent.name == "snapshots"
     ]
-    return any(_is_inside(path, str(folder)) for folder in (home, *blobs[:1]))
-
-
-def _is_inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+    return any(Path(path).is_relative_to(folder) for folder in (home, *blobs[:1]))
 
 
 def _shown(name: object) -> str:

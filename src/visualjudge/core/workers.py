@@ -25,8 +25,8 @@ from visualjudge.core.registry import registrations, restore
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
+# Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory.
 AHEAD = 3
-"""Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory."""
 
 
 class Workers:
@@ -50,6 +50,7 @@ class Workers:
         self._threads = 0
         self._map: Callable[..., Iterable[Any]] = map
         self._close: Callable[[], object] = tuple
+        self._stop: Callable[[], object] = tuple
         if engine == "ray":
             pool = _ray_pool(number)
             self._map, self._close = pool.imap, pool.terminate
@@ -58,6 +59,7 @@ class Workers:
             processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
             self._map = partial(_in_processes, processes, number * AHEAD)
             self._close = partial(processes.shutdown, cancel_futures=True)
+            self._stop = partial(_stop, processes)
 
     def __enter__(self) -> Self:
         import cv2
@@ -67,10 +69,12 @@ class Workers:
         cv2.setNumThreads(1)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         import cv2
 
         cv2.setNumThreads(self._threads)
+        if kind is KeyboardInterrupt:
+            self._stop()
         self._close()
 
     def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
@@ -86,6 +90,12 @@ class Workers:
             if error is not None:
                 raise error
             yield result
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    # A chunk that hangs would be waited for.
+    for process in list(pool._processes.values()):
+        process.terminate()
 
 
 def _in_processes(
@@ -110,18 +120,10 @@ def _applied(
     try:
         return function(chunk), None
     except VisualJudgeError as error:
-        return None, _that_travels(error)
+        return None, error
     except Exception as error:
         where = f"{record}: " if (record := getattr(chunk, "record", "")) else ""
         return None, RunError(f"{where}{type(error).__name__}: {' '.join(str(error).split())}")
-
-
-def _that_travels(error: VisualJudgeError) -> VisualJudgeError:
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # a constructor with other arguments
-        return RunError(str(error))
-    return error
 
 
 def _registered() -> tuple[tuple[str, Any, Any], ...]:

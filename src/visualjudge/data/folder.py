@@ -263,14 +263,10 @@ class DataFolder:
         name = f"{path.parent.name}/{path.name}"
         try:
             content = jsons.lenient(read_file(inside(self.root, name), "json"), name)
+            if not isinstance(content, dict):
+                raise DataError(f"{name}: must be a JSON object")
         except DataError as error:
-            content = error
-        if not isinstance(content, dict):
-            reason = (
-                str(content).partition(": ")[2]
-                if isinstance(content, DataError)
-                else "must be a JSON object"
-            )
+            reason = str(error).partition(": ")[2]
             self.problems.append(Problem(name, "the file", "records", reason))
             return {}
         found: dict[str, tuple[ImageRecord | None, str]] = {}

@@ -137,9 +137,8 @@ def import_samples(
         samples = list(samples)
         check_forms(writer.task, samples, file)
         done.evaluated = _evaluated(writer.task, samples, how)
-        point = None
-        if done.evaluated is not None and (how.score_at or how.min_score is how.top_k is None):
-            point = best_f1(done.evaluated)
+        by_f1 = how.score_at or how.min_score is how.top_k is None
+        point = best_f1(done.evaluated) if by_f1 and done.evaluated is not None else None
         done.unmatched = point is not None and not point.f1
         done.point = None if done.unmatched else point
         threshold = threshold if done.point is None else done.point.min_score
@@ -291,7 +290,9 @@ def _add(
     options: Any,
     done: Imported,
 ) -> None:
-    interests = _interests(writer.task, sample, classes)
+    labels = sample.labels or () if classes == (EACH,) else classes
+    whole = not TASKS[writer.task].classed or classes == (ALL,)
+    interests = [None] if whole else [(label,) for label in labels]
     rows = zip(interests, _scores(writer.task, sample, interests, options), strict=True)
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
         by_label = sample.prediction.items_by_label()
@@ -317,12 +318,6 @@ def _add(
     done.images.add(sample.image_id)
     if sample.truth is not None:
         done.truths += _size(sample.truth)
-
-
-def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
-    if not TASKS[task].classed or classes == (ALL,):
-        return [None]
-    return [(label,) for label in (sample.labels or () if classes == (EACH,) else classes)]
 
 
 def _scores(

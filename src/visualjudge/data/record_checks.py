@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
 )
 
@@ -65,8 +66,9 @@ _Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
 Line = Annotated[str, _Filled, AfterValidator(_plain)]
 Name = Annotated[str, _Filled, AfterValidator(_plain), AfterValidator(_short)]
-Pixels = Annotated[int, Field(gt=0)]
-Wire = TypeVar("Wire", bound=BaseModel)
+Wire = TypeVar("Wire")
+# One value of ``images/<task>.json``; sizes are compared with the file later.
+_IMAGE = TypeAdapter(ImageRecord)
 
 
 class AnnotationWire(BaseModel):
@@ -84,19 +86,6 @@ class AnnotationWire(BaseModel):
     final_score: Annotated[float, Field(ge=0, le=10)]
     source: Text | None = None
     metadata: dict[str, Any] | None = None
-
-
-class ImageWire(BaseModel):
-    """One value of ``images/<task>.json``."""
-
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-    file: str | None = None
-    url: str | None = None
-    width: Pixels | None = None
-    height: Pixels | None = None
-    mask: str | None = None
-    control: str | None = None
 
 
 def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> Annotation:
@@ -131,7 +120,7 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
         raise InvalidRecord(
             Problem(file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}")
         )
-    wire = _validated(AnnotationWire, raw, file, name)
+    wire = _validated(AnnotationWire.model_validate, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
         raise InvalidRecord(
             Problem(file, name, "prompt", "must contain the referring expression, got none")
@@ -154,19 +143,19 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         raise InvalidRecord(
             Problem(file, image_id, "record", 'must be an object such as {"file": "photo.png"}')
         )
-    wire = _validated(ImageWire, raw, file, image_id)
-    if wire.file is None:
+    record = _validated(_IMAGE.validate_python, {**raw, "image_id": image_id}, file, image_id)
+    if record.file is None:
         address = "; a url is not read: run visualjudge adopt DATA --fetch, or name a file here"
-        reason = f"is missing{address if wire.url is not None else ''}"
+        reason = f"is missing{address if record.url is not None else ''}"
         raise InvalidRecord(Problem(file, image_id, "file", reason))
-    return ImageRecord(
-        image_id, wire.file, wire.url, wire.width, wire.height, wire.mask, wire.control
-    )
+    return record
 
 
-def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) -> Wire:
+def _validated(
+    validate: Callable[[Any], Wire], raw: Mapping[str, Any], file: str, name: str
+) -> Wire:
     try:
-        return model.model_validate(raw)
+        return validate(raw)
     except ValidationError as error:
         place, reason = first_problem(error, raw)
         raise InvalidRecord(Problem(file, name, ".".join(place) or "record", reason)) from None

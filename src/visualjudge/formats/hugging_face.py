@@ -259,7 +259,12 @@ def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> di
 def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
     stated, content = cell["path"], cell["bytes"]
     if content is None:
-        return None if stated is None else _beside(file, stated)
+        try:
+            return (
+                None if stated is None else confined_path(file.parent, stated, of=str(file.parent))
+            )
+        except DataError as error:
+            raise DataError(f"{error}; save_to_disk embeds images") from None
     stem = Path(str(stated)).stem if stated else number
     suffix = next((found for start, found in SUFFIXES.items() if content.startswith(start)), ".img")
     path = folder / f"{stem}{suffix}"
@@ -267,13 +272,6 @@ def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Pa
         path = folder / f"{stem}_{number}{suffix}"
     write_bytes(path, content)
     return path
-
-
-def _beside(file: Path, stated: Any) -> Path:
-    try:
-        return confined_path(file.parent, stated, of=str(file.parent))
-    except DataError as error:
-        raise DataError(f"{error}; save_to_disk embeds images") from None
 
 
 def _features(file: Path) -> dict[str, Any]:

@@ -95,9 +95,8 @@ def outputs(
     needed |= {} if source is not None else {"source": "--source names the model of all rows"}
     needed |= {"image": f"{task} cannot be judged without it"} if TASKS[task].edits else {}
     rows = _rows(Path(table), scratch, column or {}, needed)
-    # the ratings of each (output, image_id, prompt, source), and its files
-    rated: dict[Output, list[float]] = {}
-    files: dict[Output, Files] = {}
+    # the files of each (output, image_id, prompt, source), and its ratings
+    rated: dict[Output, tuple[Files, list[float]]] = {}
     for number, row in enumerate(rows, 1):
         try:
             output, paths, given = _row(task, row, root, limits, score_column)
@@ -106,15 +105,13 @@ def outputs(
         except DataError as error:
             yield Problem.of(error, Path(table).name, f"row {number}")
             continue
-        files.setdefault(output, paths)
-        rated.setdefault(output, []).extend(given)
+        rated.setdefault(output, (paths, []))[1].extend(given)
     if score_range is None:
-        warn_of_range(f"{table}: score", [v for given in rated.values() for v in given], limits)
+        warn_of_range(f"{table}: score", [v for _, given in rated.values() for v in given], limits)
     seen: Counter[tuple[str, str, str | None]] = Counter()
-    for output, given in rated.items():
-        path, image_id, prompt, model = output
+    for (path, image_id, prompt, model), (paths, given) in rated.items():
         seen[path.stem, image_id, model] += 1
-        count, paths = seen[path.stem, image_id, model], files[output]
+        count = seen[path.stem, image_id, model]
         scores = [given_score(value, limits) for value in given]
         metadata: dict[str, Any] = {"given_score": round(sum(given) / len(given), 6)}
         if len(given) > 1:

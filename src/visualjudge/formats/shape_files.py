@@ -306,7 +306,8 @@ def _tasks(path: Path, predicted: bool) -> Records:
         address = next(
             (v for name in ("image", "img", "url") if isinstance(v := data.get(name), str)), ""
         )
-        stem = PurePosixPath(_path_in(address)).stem
+        parts = urlsplit(address)  # a signed address, or ?d= of a local file
+        stem = PurePosixPath(parse_qs(parts.query).get("d", [unquote(parts.path)])[0]).stem
         name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
         done = record.get("predictions" if predicted else "annotations") or []
         done = [one for one in done if not one.get("was_cancelled")]
@@ -314,12 +315,6 @@ def _tasks(path: Path, predicted: bool) -> Records:
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
     if not predicted:
         told_once(path, "nobody has finished this task, so it is left out", waiting)
-
-
-# Return the path of a file in an address, such as a signed one or ?d= of local files.
-def _path_in(address: str) -> str:
-    parts = urlsplit(address)
-    return parse_qs(parts.query).get("d", [unquote(parts.path)])[0]
 
 
 def _items(path: Path, _predicted: bool) -> Records:

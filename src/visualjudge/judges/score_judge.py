@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Answer, Pixels, Question
@@ -89,7 +90,7 @@ class ScoreJudge(OfflineJudge):
         except DataError as error:
             return _declined(ask, str(error), begun)
         except Exception as error:  # third-party models may raise anything
-            said = " ".join(f"{type(error).__name__}: {error}".split())
+            said = environment_secrets()(" ".join(f"{type(error).__name__}: {error}".split()))
             return _declined(ask, said[:300], begun)
         said = f"scores: {_listed(scores)}\nAnswer: {value}"
         return computed(ask, value, said, begun, extra={"read_by": READ_BY})

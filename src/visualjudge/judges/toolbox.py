@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult, ToolSpec, Turn
-from visualjudge.clients.tool_calls import in_words, object_of, result_text
+from visualjudge.clients.tool_calls import LONGEST_TEXT, in_words, object_of, result_text
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import LETTERS, Pixels, Question
@@ -166,16 +166,20 @@ class ToolBox:
     async def run(self, call: ToolCall) -> ToolResult:
         """Return the result of a call, or an explanation if it cannot be run."""
         try:
-            tool, arguments = self._checked(call)
-            parts = await _apart(partial(_parts, tool, self._evidence, arguments))
-        except VisualJudgeError as error:
-            return in_words(call, f"Error: {' '.join(str(error).split())}")
+            return await _apart(partial(self._result, call))
         except TimeoutError:
             return in_words(call, f"Error: the tool took more than {MOST_SECONDS} s")
-        # Tools may raise anything, which must fail the call, not the run.
-        except (Exception, SystemExit) as error:
+
+    def _result(self, call: ToolCall) -> ToolResult:
+        try:
+            tool, arguments = self._checked(call)
+            return ToolResult(call, _parts(tool, self._evidence, arguments))
+        except VisualJudgeError as error:
+            return in_words(call, _sendable(f"Error: {' '.join(str(error).split())}"))
+        # Tools may raise anything, which must fail the call, not the run. Some exceptions, such as
+        # KeyboardInterrupt, would end the event loop.
+        except BaseException as error:
             return in_words(call, f"Error: the tool failed ({type(error).__name__})")
-        return ToolResult(call, parts)
 
     def _checked(self, call: ToolCall) -> tuple[Tool, dict[str, Any]]:
         if call.problem:
@@ -190,21 +194,21 @@ class ToolBox:
 
 def _parts(tool: Tool, evidence: Evidence, arguments: Mapping[str, Any]) -> tuple[Part, ...]:
     output = tool.run(evidence, **arguments)
-    if not isinstance(output.text, str):
-        raise TypeError(f"text must be a str, got {type(output.text).__name__}")
-    return TextPart(output.text), *(ImagePart(png_bytes(image)) for image in output.images)
+    images = (ImagePart(png_bytes(image)) for image in output.images)
+    return TextPart(_sendable(output.text)), *images
 
 
-async def _apart(call: Callable[[], tuple[Part, ...]]) -> tuple[Part, ...]:
+def _sendable(text: str) -> str:
+    return text[:LONGEST_TEXT].encode(errors="replace").decode()
+
+
+async def _apart(call: Callable[[], ToolResult]) -> ToolResult:
     """Return what a call returns, in a thread that the end of the run does not wait for."""
-    done: Future[tuple[Part, ...]] = Future()
+    done: Future[ToolResult] = Future()
 
     def work() -> None:
         with suppress(InvalidStateError):  # after the time
-            try:
-                done.set_result(call())
-            except BaseException as error:
-                done.set_exception(error)
+            done.set_result(call())
 
     threading.Thread(target=work, daemon=True).start()
     return await asyncio.wait_for(asyncio.wrap_future(done), MOST_SECONDS)

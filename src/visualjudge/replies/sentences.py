@@ -97,7 +97,7 @@ def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
     forms = {"scoring": ("scores",), "pairwise": (*named, "ties", "bad")}.get(asked.kind, named)
     kept = [
         word
-        for word in without_scale(said)
+        for word in without_scale(said, asked)
         if word.option
         or word.number is not None
         or not word.kinds.isdisjoint(_KEEPS)
@@ -150,14 +150,19 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     return Mark(value, None, kept[at].start, kept[end - 1].end, kind, final), end
 
 
-# Return the end of the steps at a word, and fill their slots.
+# Return the end of the steps at a word, and fill their slots. "…" ends at an option, a number or a
+# mark.
 def _fits(
     steps: Sequence[str], kept: Sequence[Word], at: int, slots: dict[str, Word]
 ) -> int | None:
     for n, step in enumerate(steps):
         if step == "…":
-            ends = (_fits(steps[n + 1 :], kept, at + k, slots) for k in _gaps(kept[at:]))
-            return next(filter(None, ends), None)
+            ends = (w.option or w.number is not None or not w.kinds for w in kept[at:])
+            longest = next((k for k, end in enumerate(ends) if end), len(kept) - at)
+            gaps = range(min(LONGEST_GAP, longest) + 1)
+            return next(
+                filter(None, (_fits(steps[n + 1 :], kept, at + k, slots) for k in gaps)), None
+            )
         word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
         fits = (
             word.number is not None and word.number <= GREATEST
@@ -171,12 +176,6 @@ def _fits(
         slots[name] = word
         at += 1
     return at
-
-
-# Return the lengths that "…" may have: up to an option, a number or a mark.
-def _gaps(rest: Sequence[Word]) -> range:
-    ends = (w.option or w.number is not None or not w.kinds for w in rest)
-    return range(min(LONGEST_GAP, next((n for n, end in enumerate(ends) if end), len(rest))) + 1)
 
 
 # Return whether nothing denies a phrase, makes it conditional or continues its last word.

@@ -67,7 +67,7 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
     ends: at a mark, or before a reason.
     """
-    kept = without_scale(said)
+    kept = without_scale(said, asked)
     at = _lead(kept, asked)
     if any(word.text == "?" for word in said) or at is None:
         return None
@@ -85,7 +85,7 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
 
 # Return whether words are a label and nothing else.
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
-    kept = without_scale(said)
+    kept = without_scale(said, asked)
     return holds(kept, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in kept)
 
 
@@ -166,8 +166,10 @@ def _compared(
 
 
 # Return the words without the scale of a score: "(0-10)", "out of 10" before it.
-def without_scale(said: Sequence[Word]) -> Sequence[Word]:
-    for at in range(len(said) - 2 if any(w.number == GREATEST for w in said) else 0):
+def without_scale(said: Sequence[Word], asked: Asked) -> Sequence[Word]:
+    for at in range(
+        len(said) - 2 if asked.kind == "scoring" and any(w.number == GREATEST for w in said) else 0
+    ):
         low, link, high = said[at : at + 3]
         spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
         ahead = low.of("of ten") and link.number == GREATEST and at < 3

@@ -179,7 +179,7 @@ class Runner:
         finally:
             for task in (*workers, reporter):
                 task.cancel()
-            await asyncio.gather(*workers, reporter, return_exceptions=True)
+            await asyncio.gather(work, reporter, *workers, return_exceptions=True)
             await self._report()
         self.progress.stopped = self.stop.reason
         return self.progress

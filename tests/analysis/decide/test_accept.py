@@ -50,7 +50,7 @@ def test_the_risk_of_the_chosen_score_is_kept_in_nearly_all_studies() -> None:
     score = rng.normal(np.where(bad, 3.5, 7.0), 1.5)
     kept = 0
     for seed in range(60):
-        threshold = chosen_threshold(cases(150, 0.3, seed=seed), 0.1)
+        threshold = chosen_threshold(cases(150, 0.3, seed=seed), 0.1)[0]
         accepted = score >= (np.inf if threshold is None else threshold)
         kept += not accepted.any() or bad[accepted].mean() <= 0.1
     assert kept >= 54
@@ -58,7 +58,7 @@ def test_the_risk_of_the_chosen_score_is_kept_in_nearly_all_studies() -> None:
 
 def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
     rare, same, common = (
-        chosen_threshold(cases(600, 0.3, base_rate=rate), 0.05) for rate in (0.02, None, 0.6)
+        chosen_threshold(cases(600, 0.3, base_rate=rate), 0.05)[0] for rate in (0.02, None, 0.6)
     )
     assert rare is not None and same is not None and common is not None
     assert rare < same < common
@@ -67,8 +67,8 @@ def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
 def test_without_a_bad_prediction_among_them_few_prove_nothing() -> None:
     few = cases(12, 0.0)
     assert few.bound(-np.inf) == (0.0, pytest.approx(1 - 0.05 ** (1 / 12)))
-    assert chosen_threshold(few, 0.05) is None
-    assert chosen_threshold(cases(200, 0.0), 0.05) is not None
+    assert chosen_threshold(few, 0.05)[0] is None
+    assert chosen_threshold(cases(200, 0.0), 0.05)[0] is not None
 
 
 def test_a_study_answers_by_task_and_error_type(tmp_path: Path) -> None:
@@ -115,6 +115,8 @@ def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:
         for k in (0, 1):
             row = {"task": "object_detection", "annotation_id": f"s{k}"}
             file.write(json.dumps({**row, "prediction": {"detections": [box]}}) + "\n")
+        other = {"task": "instance_segmentation", "annotation_id": "s1"}  # of another task
+        file.write(json.dumps({**other, "prediction": {"instances": [box]}}) + "\n")
     run, out = str(tmp_path / "run"), tmp_path / "accepted.csv"
     words = ["accept", run, "--json", str(tmp_path / "a.json"), "--apply", run, "--out", str(out)]
     done = CliRunner().invoke(app, words)

@@ -36,10 +36,9 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_several_kinds_are_named_with_the_option_that_chooses(runs: tuple[Path, Path]) -> None:
     judge, people = runs
-    with pytest.raises(DataError, match="got pairwise, scoring; choose one with --kind"):
-        vj.correct(judge, people)
-    with pytest.raises(DataError, match=r"\(pairwise, scoring\), got ranking"):
-        vj.correct(judge, people, kind="ranking")
+    for unfit in (None, "ranking"):
+        with pytest.raises(DataError, match="got pairwise, scoring; choose one with --kind"):
+            vj.correct(judge, people, kind=unfit)
     for kind, measure in (("pairwise", "win rate"), ("scoring", "mean score")):
         board = vj.correct(judge, people, kind=kind)
         assert (board.measure, board.labels, board.problems) == (measure, 45, ())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -151,6 +153,26 @@ def test_plain_addresses_and_what_is_no_image_are_told(site: Site, tmp_path: Pat
     site.files["/a"] = b"<html>no image</html>"
     done = fetch(home, allow_private=True)
     assert done.downloaded == 2 and len(done.failed) == 1 and "secret" not in done.failed[0]
+
+
+def test_what_a_strangers_folder_holds_is_one_line_without_secrets(
+    site: Site, tmp_path: Path
+) -> None:
+    home = folder(tmp_path / "data", site)
+    (home / "images/x.json").write_text(json.dumps({"x": {"url": [f"{site.url}/x"]}}), "utf-8")
+    place = home / "files/fetched"
+    place.mkdir(parents=True)
+    for name in (f"{site.url}/a?signature=secret", f"{site.url}/b"):
+        stem = hashlib.sha256(name.encode()).hexdigest()[:20]
+        (place / f"{stem}.d").mkdir()
+        Path(os.fsdecode(bytes(place / stem) + b".\xff")).touch()
+    site.files["/a"] = b"<html>no image</html>"
+    done = fetch(home, allow_private=True)
+    assert (done.downloaded, done.kept) == (2, 0)
+    assert done.failed[0].startswith(f"{site.url}/a: not an image")
+    path = home / "images/x.json"
+    path.write_text(json.dumps({"x": {"url": "http://me:secret@h/x"}}), "utf-8")
+    assert "secret" not in str(fetch(home).failed)
 
 
 @pytest.mark.parametrize("name", ["images/lowlevel-deblur.json", "files/fetched", "images"])

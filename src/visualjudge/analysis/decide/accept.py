@@ -26,17 +26,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import jeffreys_bound, ratio
-from visualjudge.analysis.figure_text import percent
+from visualjudge.analysis import table_layout
+from visualjudge.analysis.estimate import LEVEL, jeffreys_bound, ratio
+from visualjudge.analysis.figure_text import number, percent
 from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.table_layout import Column, grid
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray
-from visualjudge.core.text_tables import Table
 from visualjudge.core.untrusted import open_untrusted
 from visualjudge.dataset.predictions_file import PREDICTIONS
 
-LEVEL = 0.05
 STARTS = (0.08, 0.12, 0.18, 0.27)
 """Shares of the predictions accepted by the strictest score of each search."""
 STEPS = 30
@@ -98,13 +98,25 @@ class Acceptance:
         return {"answer": self.sentence, **asdict(self)}
 
     def __str__(self) -> str:
-        titles = ("", "From", "Accepted", "Bad of these", "At most", "Of the good", "Predictions")
         tables = [
-            Table(titles, tuple(map(_cells, rows)), (), title, keys=1).text()
+            grid(PART, rows, title=title).text()
             for title, rows in (("At the chosen score", self.parts), ("Other scores", self.curve))
             if rows
         ]
         return "\n".join([self.sentence, *tables])
+
+
+PART: table_layout.Table[AcceptedPart] = table_layout.Table(
+    (
+        Column("part", "part", "Part", text=True),
+        Column("threshold", "threshold", "From", "{:g}".format),
+        Column("accepted", "accepted", "Accepted", percent),
+        Column("bad_accepted", "bad_accepted", "Bad of these", percent),
+        Column("bound", "bound", "At most", percent),
+        Column("recall", "recall", "Of the good", percent),
+        Column("predictions", "predictions", "Predictions", number),
+    )
+)
 
 
 def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
@@ -152,10 +164,8 @@ def accept(
             raise UsageError(f"{name} must be between 0 and 1, got {value:g}")
     table = predictions_of(study)
     cases = _Cases.of(table, bad_below, base_rate)
-    threshold = chosen_threshold(cases, risk)
-    parts: tuple[AcceptedPart, ...] = ()
-    if threshold is not None:
-        parts = tuple(_parts(table, bad_below, base_rate, threshold))
+    threshold, images_needed = chosen_threshold(cases, risk)
+    parts = () if threshold is None else tuple(_parts(table, cases, threshold))
     scores = np.unique(cases.score[np.isfinite(cases.score)])
     curve = np.unique(np.quantile(scores, np.linspace(0, 1, 11), method="inverted_cdf"))
     return Acceptance(
@@ -164,7 +174,7 @@ def accept(
         bad_below,
         base_rate,
         threshold,
-        _images_needed(cases, risk) if threshold is None else None,
+        images_needed,
         parts,
         tuple(cases.part(ALL, float(score)) for score in curve[::-1]),
         tuple(table["task"].unique().sort()),
@@ -195,6 +205,10 @@ class _Cases:
         image = table["cluster"].rank("dense").to_numpy().astype(np.int64) - 1
         score = table["score"].fill_null(-math.inf).to_numpy()
         return cls(image, score, bad, weight)
+
+    def only(self, rows: BoolArray) -> _Cases:
+        image = np.unique(self.image[rows], return_inverse=True)[1]
+        return _Cases(image, self.score[rows], self.bad[rows], self.weight[rows])
 
     def bound(self, threshold: float) -> tuple[float, float]:
         """Return the share of bad predictions among those from ``threshold``, and its upper bound
@@ -230,65 +244,36 @@ class _Cases:
         )
 
 
-def _searches(cases: _Cases) -> Iterator[Iterator[float]]:
-    """Yield the scores of each search, from strict to lenient."""
-    for start in STARTS:
-        at = 1 - np.linspace(start, 1, STEPS)
-        scores = np.unique(np.quantile(cases.score, at, method="inverted_cdf"))
-        yield (float(score) for score in scores[::-1] if math.isfinite(score))
-
-
-def chosen_threshold(cases: _Cases, risk: float) -> float | None:
-    """Return the lowest score that a search reaches before its bound exceeds the risk."""
-    chosen = math.inf
-    for scores in _searches(cases):
-        for score in scores:
-            share, bound = cases.bound(score)
-            if bound <= risk:
-                chosen = min(chosen, score)
-            elif share:  # without a bad one, there are only too few predictions to tell
-                break
-    return None if math.isinf(chosen) else chosen
-
-
-def _images_needed(cases: _Cases, risk: float) -> int | None:
-    """Return about how many such images would let a score keep the risk; None if no score has a
-    smaller share of bad predictions.
+def chosen_threshold(cases: _Cases, risk: float) -> tuple[float | None, int | None]:
+    """Return the lowest score that a search reaches before its bound exceeds the risk; if there is
+    none, about how many such images would probably have one (None: no score has a smaller share of
+    bad predictions).
     """
-    images, needed = int(cases.image.max()) + 1, math.inf
-    for scores in _searches(cases):
-        for score in scores:
+    chosen, needed, images = math.inf, math.inf, int(cases.image.max()) + 1
+    for start in STARTS:
+        at, kept = 1 - np.linspace(start, 1, STEPS), True
+        scores = np.unique(np.quantile(cases.score, at, method="inverted_cdf"))
+        for score in scores[np.isfinite(scores)][::-1].tolist():
             share, bound = cases.bound(score)
-            # The width shrinks with the root of the images, or with them where none is bad.
+            kept &= bound <= risk or not share  # without a bad one, there may only be too few
+            if kept and bound <= risk:
+                chosen = min(chosen, score)
             if share < risk:
-                power = 2 if share else 1
-                times = ((bound - share) / (risk - share)) ** power
+                # the width shrinks with the root of the images, or with them where none is bad
+                times = ((bound - share) / (risk - share)) ** (2 if share else 1)
                 needed = min(needed, images * max(times, 1.1))
-    return math.ceil(needed) if needed <= MOST_IMAGES else None
+    if math.isfinite(chosen):
+        return chosen, None
+    return None, math.ceil(needed) if needed <= MOST_IMAGES else None
 
 
-def _parts(
-    table: pl.DataFrame, bad_below: float, base_rate: float | None, threshold: float
-) -> Iterator[AcceptedPart]:
+def _parts(table: pl.DataFrame, cases: _Cases, threshold: float) -> Iterator[AcceptedPart]:
     """Yield the figures of all predictions, and of each task and error type."""
-    whole = _Cases.of(table, bad_below, base_rate)
-    yield whole.part(ALL, threshold)
+    yield cases.part(ALL, threshold)
     for column in ("task", "error_type"):
         for name in table[column].unique().sort():
-            rows = (table[column] == name).to_numpy()
-            image = np.unique(whole.image[rows], return_inverse=True)[1]
-            own = _Cases(image, whole.score[rows], whole.bad[rows], whole.weight[rows])
+            own = cases.only((table[column] == name).to_numpy())
             yield own.part(f"{column.replace('_', ' ')} {name}", threshold)
-
-
-def _cells(row: AcceptedPart) -> tuple[str, ...]:
-    shares = (row.accepted, row.bad_accepted, row.bound, row.recall)
-    return (
-        row.part,
-        f"{row.threshold:g}",
-        *("–" if share is None else percent(share) for share in shares),
-        f"{row.predictions:,}",
-    )
 
 
 def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
@@ -319,28 +304,31 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
 
 def coco_of(root: Path, table: pl.DataFrame) -> dict[str, Any]:
     """Return the boxes and masks of the accepted predictions of a dataset as a COCO file."""
-    kept = table.filter("accepted")
-    images = {row["annotation"]: row["image"] for row in kept.to_dicts()}
+    kept = table.filter("accepted").select("task", "annotation", "image").rows()
+    images = {(task, annotation): image for task, annotation, image in kept}
     image_ids = {name: k for k, name in enumerate(sorted(set(images.values())), 1)}
     labels: dict[str, int] = {}
     annotations: list[dict[str, Any]] = []
     path = root / PREDICTIONS
     with open_untrusted(root, PREDICTIONS, "record") if path.is_file() else BytesIO() as file:
-        for line in file:
-            row = jsons.loads(line)
+        for row in map(jsons.loads, file):
+            image = images.get((row.get("task"), row.get("annotation_id")))
             prediction = row.get("prediction") or {}
             items = prediction.get("detections") or prediction.get("instances") or ()
-            for item in items if row.get("annotation_id") in images else ():
-                label = labels.setdefault(str(item["label"]), len(labels) + 1)
-                shape: dict[str, Any] = {}
+            for item in items if image is not None else ():
+                about: dict[str, Any] = {
+                    "id": len(annotations) + 1,
+                    "image_id": image_ids[image],
+                    "iscrowd": 0,
+                }
+                about["category_id"] = labels.setdefault(str(item["label"]), len(labels) + 1)
                 if "bbox" in item:
                     x0, y0, x1, y1 = item["bbox"]
-                    shape = {"bbox": [x0, y0, x1 - x0, y1 - y0], "area": (x1 - x0) * (y1 - y0)}
+                    about["bbox"] = [x0, y0, x1 - x0, y1 - y0]
+                    about["area"] = (x1 - x0) * (y1 - y0)
                 if "segmentation" in item:
-                    shape["segmentation"] = item["segmentation"]
-                about = {"id": len(annotations) + 1, "category_id": label, "iscrowd": 0}
-                about["image_id"] = image_ids[images[row["annotation_id"]]]
-                annotations.append({**about, **shape})
+                    about["segmentation"] = item["segmentation"]
+                annotations.append(about)
     return {
         "images": [{"id": k, "file_name": name} for name, k in image_ids.items()],
         "categories": [{"id": k, "name": name} for name, k in labels.items()],

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import columns, table_layout
-from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
+from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked, share_of
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference
@@ -38,20 +38,17 @@ from visualjudge.analysis.decisions.may_rank_models import KIND, System, sources
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
     SHORT,
-    Facts,
     ModelAnswer,
     model_answer,
 )
-from visualjudge.analysis.decisions.pairs_figure import pairs_table, resolution, separated
-from visualjudge.analysis.estimate import TAIL, shares, too_few
+from visualjudge.analysis.decisions.pairs_of_models import pairs_table, resolution, separated
+from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,
     many,
     number3,
-    own_score,
     percent,
     percents,
-    photograph_gain,
     plain_name,
     span3,
     with_ends,
@@ -65,7 +62,7 @@ from visualjudge.analysis.statistics import (
     calibration,
     conformal_radius,
 )
-from visualjudge.analysis.study_table import Remarks, Study, clusters_of
+from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.table_layout import Column, Json, as_named, block, blocks, grid, of_row
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
@@ -136,11 +133,11 @@ class JudgeCard(Answer):
     @property
     def parts(self) -> Iterator[Part]:
         """What it says: lines and tables."""
-        need, main = self.result.photograph, self.system.main
-        gain = [] if need is None else [f"{photograph_gain(need.all)}."]
+        main = self.system.main
+        gain = [row.sentence for row in self.result.photograph[:1]]
         yield (self.answer, *gain, *self.remarks.lines)
-        yield pairs_table(self)
-        yield checks_table([self])
+        yield pairs_table(self.models)
+        yield checks_table({self.judge: self.checks})
         if main:
             yield sources_table(main)
         yield tuple(self.descriptions)
@@ -162,7 +159,7 @@ class JudgeCard(Answer):
             yield f"In 90 % of new images, {known} ({many(radius.images, 'image')})."
         for score in self.result.own_scores:
             if score.value is not None:
-                yield f"The benchmark's own score, {score.name}: {own_score(score)}."
+                yield f"The benchmark's own score, {score.name}: {score.shown}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +199,7 @@ def card_of(analysis: Analysis) -> Card:
     """Return the card of an existing analysis."""
     study, results = analysis.study, analysis.results.judges
     cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
-    return Card(cards, rows_of(study, range(len(results))))
+    return Card(cards, tuple(rows_of(study)))
 
 
 def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
@@ -249,7 +246,7 @@ def answer_of(
     """
     ordered, order_shown = system(study, run), study.runs[run].order_shown
     measured = {
-        "macro_accuracy": _measured(pairwise.figures["macro"], pairwise),
+        "macro_accuracy": _measured(pairwise.macro, pairwise),
         "right_in_both_orders": _measured(pairwise.swap.right_in_both, pairwise, order_shown),
         "lean": _measured(place, pairwise, order_shown),
     }
@@ -259,14 +256,15 @@ def answer_of(
     notes = {"macro_accuracy": constant}
     lines = [check(name, found, notes.get(name, "")) for name, found in measured.items()]
     checks = (*lines, _failed(study, run), _favour(ordered))
-    facts = Facts(
+    failing = [line.failing for line in checks if line.state == "fail"]
+    models = model_answer(
+        ordered.models,
         max(lines[0].images, ordered.images),
         _accuracy(pairwise),
-        ordered.why,
-        _unskilled(pairwise),
+        why=ordered.why,
+        unskilled=_unskilled(pairwise),
+        qualifiers=(*failing, *qualifiers),
     )
-    failing = [line.failing for line in checks if line.state == "fail"]
-    models = model_answer(ordered.models, facts, (*failing, *qualifiers))
     return Answer(study.runs[run].name, models, checks, ordered)
 
 
@@ -317,15 +315,11 @@ def _failed(study: Study, run: int) -> Check:
     table = study.joined[run]
     if table.is_empty():
         return check("failed", NOT_MEASURED)
-    image, failed = clusters_of(table), (~table["usable"]).cast(pl.Float64).to_numpy()
-    top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
-    found = shares(top, np.bincount(image).astype(float))
-    images = int(found.images[0])
-    may = percent(1 - TAIL ** (1 / images))
+    sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
+    share = share_of(sums.shares("failed", "all"))
+    may = percent(1 - TAIL ** (1 / share.images))
     note = f"no reply failed here, but all replies may fail on up to {may} of images"
-    value = float(failed.mean())
-    share = Estimate(value, found.interval(0), failed.size, images, found.why(0))
-    return check("failed", share, "" if value else note)
+    return check("failed", share, "" if share.value else note)
 
 
 def _favour(ordered: System) -> Check:
@@ -334,9 +328,8 @@ def _favour(ordered: System) -> Check:
     if main is None or all(favour.p is None for favour in main.found.favours):
         unknown = f"each source is on {too_few()}" if main is None else UNTOLD
         return check("favour", replace(NOT_MEASURED, why=ordered.why or unknown))
-    value, ends, told = main.moved()
+    value, ends, note = main.moved()
     ranks = Estimate(value, ends, main.found.pairs, main.found.images)
-    note = told.removeprefix("none shown").lstrip("; ")
     return check("favour", ranks, note, tested=True)
 
 
@@ -367,7 +360,7 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 def proven(result: JudgeResult) -> list[str]:
     """Return what probes prove about a judge, as qualifications of its answer."""
     told = []
-    if result.photograph is not None and result.photograph.all.state == "not_needed":
+    if result.photograph and result.photograph[0].state == "not_needed":
         told.append("it does not need the photograph")
     failed = [row.name for row in result.probes if row.state == "fail"]
     if failed:
@@ -415,8 +408,8 @@ TASK: table_layout.Table[Answer] = table_layout.Table(
         Column(None, "judge", "Judge", text=True),
         Column("task", "task", "Task", plain_name, text=True),
         Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
-        of_row("Pairs separated", separated),
-        of_row("Resolution", resolution),
+        Column(None, "models", "Pairs separated", separated),
+        Column(None, "models", "Resolution", resolution),
         of_row("Accuracy", lambda task: task.checks[0].shown),
         block("answer", "models", ANSWER),
         Column("card", CARD_OF_TASK.json),

@@ -6,7 +6,7 @@ rankings, Spearman's ρ of scores. Rows of different types are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -17,7 +17,7 @@ from visualjudge.analysis.figure_text import number, number3, span3
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Column, grid
-from visualjudge.analysis.value_and_interval import Ends, Estimate
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
 MEASURES = {"pairwise": "accuracy", "ranking": "mean tau-b", "scoring": "Spearman"}
@@ -25,44 +25,29 @@ MEASURES = {"pairwise": "accuracy", "ranking": "mean tau-b", "scoring": "Spearma
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRow:
-    """``value`` of ``measure`` with its 95 % interval; ``guessing`` is the value at chance."""
+    """A ``figure`` of one judge on one benchmark; ``guessing`` is its value at chance."""
 
     judge: str
     benchmark: str
     question_type: str
-    measure: str
-    value: float | None
-    ci95: Ends | None
+    figure: Estimate
     guessing: float
     verdicts: int
     failed: int
 
 
-def rows_of(study: Study, runs: Iterable[int]) -> tuple[BenchmarkRow, ...]:
-    """Return the rows of these runs; none if the questions are of one dataset."""
-    return tuple(row for run in runs for row in _rows(study, run))
-
-
-def _rows(study: Study, run: int) -> Iterator[BenchmarkRow]:
-    table = study.joined[run]
-    if "benchmark" not in table.columns:
-        return
-    judge = str(study.runs[run].info.get("judge") or study.runs[run].name)
-    parts = table.group_by(["benchmark", "kind"])
-    for (benchmark, kind), part in sorted(parts, key=lambda named: str(named[0])):
-        asked = study.questions.join(part.select("id").unique(), on="id", how="semi")
-        found, failed = _figure(str(kind), part), int((~part["usable"]).sum())
-        yield BenchmarkRow(
-            judge,
-            str(benchmark),
-            str(kind),
-            MEASURES[str(kind)],
-            found.value,
-            found.interval,
-            guessed(asked) if kind == "pairwise" else 0.0,
-            part.height,
-            failed,
-        )
+def rows_of(study: Study) -> Iterator[BenchmarkRow]:
+    """Yield the rows of each run; none if the questions are of one dataset."""
+    for run, table in zip(study.runs, study.joined, strict=True):
+        judge = str(run.info.get("judge") or run.name)
+        parts = table.group_by(["benchmark", "kind"]) if "benchmark" in table.columns else ()
+        for (benchmark, kind), part in sorted(parts, key=lambda named: str(named[0])):
+            asked = study.questions.join(part.select("id").unique(), on="id", how="semi")
+            guessing = guessed(asked) if kind == "pairwise" else 0.0
+            failed, figure = int((~part["usable"]).sum()), _figure(str(kind), part)
+            yield BenchmarkRow(
+                judge, str(benchmark), str(kind), figure, guessing, part.height, failed
+            )
 
 
 def _figure(kind: str, part: pl.DataFrame) -> Estimate:
@@ -76,9 +61,9 @@ BENCHMARK: table_layout.Table[BenchmarkRow] = table_layout.Table(
         Column("judge", "judge", "Judge", text=True),
         Column("benchmark", "benchmark", "Benchmark", text=True),
         Column("question_type", "question_type", "Questions", text=True),
-        Column("measure", "measure", "Measure", text=True),
-        Column("value", "value", "Value", number3),
-        Column("ci95", "ci95", "95 %", span3),
+        Column("measure", lambda row: MEASURES[row.question_type], "Measure", text=True),
+        Column("value", "figure.value", "Value", number3),
+        Column("ci95", "figure.interval", "95 %", span3),
         Column("guessing", "guessing", "By guessing", number),
         Column("verdicts", "verdicts", "Verdicts", number),
         Column("failed", "failed", "Not read", number),

@@ -32,7 +32,6 @@ from visualjudge.analysis.figure_text import (
     ranks,
     span3,
 )
-from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import (
     PooledMeans,
     pooled_means,
@@ -175,32 +174,19 @@ LEADERBOARD: table_layout.Table[Leaderboard] = table_layout.Table(
 """The result in files."""
 
 
-def correct(
-    run: str | Path,
-    labels: str | Path,
-    *,
-    kind: str | None = None,
-    dataset: str | Path | None = None,
-    gap: float | None = None,
+def correct_study(
+    study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
 ) -> Leaderboard:
-    """Correct the judge's values of each source in ``run`` by the labels of people in ``labels``
-    (CSV).
+    """Correct the judge's values of each source by the labels of people in ``labels`` (CSV).
 
-    ``gap`` requests the number of labels that
-    decide such a difference. ``kind`` selects the labels if they answer questions of several kinds.
+    ``gap`` requests the number of labels that decide such a difference. ``kind`` selects the labels
+    if they answer questions of several kinds.
 
     Raises
     ------
     DataError
-        If a run or the labels cannot be read, or no source has labels on at least 3 images.
+        If the labels cannot be read, or no source has labels on at least 3 images.
     """
-    return correct_study(load_study([run], dataset=dataset), labels, kind=kind, gap=gap)
-
-
-def correct_study(
-    study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
-) -> Leaderboard:
-    """Run :func:`correct` on runs in memory."""
     chosen, read = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen))
     placed, problems = place(read, found, study)

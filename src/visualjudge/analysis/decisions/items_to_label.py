@@ -13,7 +13,6 @@ import polars as pl
 
 from visualjudge.analysis.decisions.judged_items import NOUNS, item_of, items, require_sources
 from visualjudge.analysis.decisions.label_files import FORMS, of_kind, place, read_labels
-from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics import draw
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError
@@ -42,13 +41,12 @@ class LabelQueue:
         return self.rows
 
 
-def label(
-    run: str | Path,
+def label_study(
+    study: Study,
     n: int | None = None,
     *,
     kind: str | None = None,
     labels: str | Path | None = None,
-    dataset: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
     """Draw ``n`` items to label; None: 50, or all that remain.
@@ -65,21 +63,9 @@ def label(
     Raises
     ------
     DataError
-        If a run cannot be read or does not name two sources, if no unlabelled items, or fewer than
-        ``n``, remain, or if existing labels were drawn with different probabilities.
+        If the run does not name two sources, if no unlabelled items, or fewer than ``n``, remain,
+        or if existing labels were drawn with different probabilities.
     """
-    return label_study(load_study([run], dataset=dataset), n, kind=kind, labels=labels, seed=seed)
-
-
-def label_study(
-    study: Study,
-    n: int | None = None,
-    *,
-    kind: str | None = None,
-    labels: str | Path | None = None,
-    seed: int = 0,
-) -> LabelQueue:
-    """Run :func:`label` on runs in memory."""
     judged = (one for one in ("scoring", "pairwise", "ranking") if items(study, one).comparable)
     chosen, known = kind or next(judged, "scoring"), None
     if labels is not None:
@@ -124,8 +110,7 @@ def label_study(
 
 def _number(wanted: int | None, left: int, noun: str) -> int:
     """Return how many of the ``left`` unlabelled items are drawn."""
-    if not left:
-        raise DataError(f"every {noun} has a label: nothing is left to draw")
-    if wanted is not None and wanted > left:
-        raise DataError(f"--n must be at most the {left} {noun}s without a label, got {wanted}")
-    return min(USUAL, left) if wanted is None else wanted
+    drawn = wanted or min(USUAL, left) or USUAL
+    if drawn > left:
+        raise DataError(f"--n must be at most the {left} {noun}s without a label, got {drawn}")
+    return drawn

@@ -173,17 +173,12 @@ def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str,
     if labels.by == "annotation_id":
         table = table.with_columns(kind=pl.lit("scoring"))
     held = table["kind"].drop_nulls().unique().sort().to_list()
-    if kind is None and not held:
-        raise DataError("labels: must name questions of the dataset, got none of them")
-    if kind is None and len(held) > 1:
+    chosen = held[0] if kind is None and len(held) == 1 else kind
+    if chosen is None or chosen not in held:
+        names = ", ".join(held) or "none of the dataset"
         raise DataError(
-            f"labels: must answer questions of one kind, got {', '.join(held)}; choose one with "
-            "--kind"
+            f"labels: must answer questions of one kind, got {names}; choose one with --kind"
         )
-    chosen = kind or held[0]
-    if chosen not in held:
-        names = ", ".join(held) or "none of the dataset's questions"
-        raise DataError(f"--kind must be the kind of a labelled question ({names}), got {chosen}")
     own = table.filter(pl.col("kind").fill_null(chosen) == chosen).drop("kind")
     return chosen, replace(labels, table=own)
 

@@ -11,9 +11,12 @@ averaged. A constant judge has no cell.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -77,18 +80,25 @@ def as_published(table: pl.DataFrame, judges: Sequence[str] = ()) -> tuple[Publi
     judged, people = table.filter(of_judge), table.filter(~of_judge)
     if judged.is_empty():
         raise UsageError("--as-published needs a judge; name one with --judge")
-    human = people.group_by("item", "source", "dimension").agg(human=pl.col("score").mean())
-    both = _cut(judged).join(human, on=["item", "source", "dimension"], how="inner")
+    keys = ["item", "source", "dimension"]
+    human = people.group_by(keys).agg(other=pl.col("score").mean())
+    both = _cut(judged).join(human, on=keys, how="inner")
     cells = [
-        _cell(
-            str(rater), str(dimension), "judge", part.select("source", "item", a="score", b="human")
-        )
-        for (rater, dimension), part in sorted(
-            both.group_by(["rater", "dimension"]), key=lambda pair: str(pair[0][::-1])
-        )
+        _cell(str(rater), str(dimension), "judge", part)
+        for (dimension, rater), part in sorted(both.group_by(["dimension", "rater"]))
     ]
-    asked = judged.select("dimension", "source").unique()
-    return (*cells, *_persons(people.join(asked, on=["dimension", "source"], how="semi")))
+    # each person beside the mean of the others
+    raters = pl.len().over(keys)
+    others = (pl.col("score").sum().over(keys) - pl.col("score")) / (raters - 1)
+    asked = people.join(judged, on=["dimension", "source"], how="semi").filter(raters > 1)
+    held = asked.with_columns(other=others.round(9))
+    return (
+        *cells,
+        *(
+            _cell("people", str(dimension), "people", part)
+            for (dimension,), part in sorted(held.group_by(["dimension"]))
+        ),
+    )
 
 
 def _cut(judged: pl.DataFrame) -> pl.DataFrame:
@@ -116,57 +126,27 @@ def _cut(judged: pl.DataFrame) -> pl.DataFrame:
     return long.with_columns(dimension=pl.col("task") + "/" + pl.col("part"))
 
 
-def _persons(people: pl.DataFrame) -> list[PublishedCell]:
-    """Compare each person with the mean of the others, then average over people in the same way,
-    one figure per source.
-    """
-    keys = ["item", "source", "dimension"]
-    total = people.group_by(keys).agg(total=pl.col("score").sum(), raters=pl.len())
-    others = people.join(total, on=keys).filter(pl.col("raters") > 1)
-    held = others.with_columns(b=(pl.col("total") - pl.col("score")) / (pl.col("raters") - 1))
-    cells = []
-    for (dimension,), part in sorted(held.group_by(["dimension"])):
-        found: dict[str, list[float]] = {}
-        for (source, _), ratings in sorted(part.group_by(["source", "rater"])):
-            rho = _rho(ratings["score"].to_numpy(), ratings["b"].round(9).to_numpy())
-            found.setdefault(str(source), []).append(float("nan") if rho is None else rho)
-        by_source = {source: _number(np.tanh(np.mean(values))) for source, values in found.items()}
-        every = [value for values in found.values() for value in values]
-        means = (_number(np.tanh(np.mean(every))), _mean(every))
-        cells.append(
-            PublishedCell(
-                "people", str(dimension), "people", *means, by_source, part["item"].n_unique()
-            )
-        )
-    return cells
-
-
 def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> PublishedCell:
-    by_source = {
-        str(source): _rho(ratings["a"].to_numpy(), ratings["b"].to_numpy())
-        for (source,), ratings in sorted(
-            part.sort("item").group_by(["source"], maintain_order=True)
-        )
-    }
-    values = [float("nan") if value is None else value for value in by_source.values()]
-    published = _number(np.tanh(np.mean(values))) if values else None
-    return PublishedCell(
-        rater, dimension, kind, published, _mean(values), by_source, part["item"].n_unique()
-    )
+    """Return the cell of one judge, or of all people, averaged over them in the same way."""
+    found = defaultdict[str, list[float]](list)
+    for (source, _), ratings in sorted(part.sort("item").group_by(["source", "rater"])):
+        found[str(source)].append(_rho(ratings["score"].to_numpy(), ratings["other"].to_numpy()))
+    every = np.array([rho for rhos in found.values() for rho in rhos])
+    as_printed = np.tanh if kind == "people" else np.asarray
+    by_source = {name: _number(as_printed(np.mean(rhos))) for name, rhos in found.items()}
+    mean = float(np.mean(every[np.isfinite(every)])) if np.isfinite(every).any() else None
+    items = part["item"].n_unique()
+    published = _number(np.tanh(np.mean(every)))
+    return PublishedCell(rater, dimension, kind, published, mean, by_source, items)
 
 
-def _rho(a: FloatArray, b: FloatArray) -> float | None:
+def _rho(a: FloatArray, b: FloatArray) -> float:
     if a.size < LEAST_ITEMS or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
+        return math.nan
     from scipy import stats  # takes half a second to import
 
     return float(stats.spearmanr(a, b)[0])
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    known = [value for value in values if np.isfinite(value)]
-    return float(np.mean(known)) if known else None
-
-
-def _number(value: float) -> float | None:
+def _number(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None

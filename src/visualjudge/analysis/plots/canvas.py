@@ -48,30 +48,29 @@ DARK = {
 }
 SERIES = 6
 """Colours and markers of series; they repeat if there are more series."""
-STATES = ("pass", "fail", "undecided", "not_measured")
+MARKERS = (
+    tuple((math.cos(k * math.pi / 12), math.sin(k * math.pi / 12)) for k in range(24)),
+    ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    ((0, -1.35), (1.35, 0), (0, 1.35), (-1.35, 0)),
+    ((0, -1.25), (1.2, 1), (-1.2, 1)),
+    ((0, 1.25), (1.2, -1), (-1.2, -1)),
+    ((-1, 0), (-0.5, -1), (0.5, -1), (1, 0), (0.5, 1), (-0.5, 1)),
+)
+"""Corners of the markers of series, at a radius of 1."""
 RADIUS = 4.5
 FONT = 12
 
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
-.plot .strong{fill:var(--ink);font-weight:600}
 .plot .small{font-size:11px}
 .plot .name,.plot .small{paint-order:stroke;stroke:var(--paper);stroke-width:3px}
 .plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
-.plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
-.plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
+.plot .ci{stroke-width:2.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
-.plot .band{fill-opacity:.16;stroke:none}
 """ + "".join(
-    f".plot .f{name}{{fill:var(--{name})}}.plot .l{name}{{stroke:var(--{name})}}\n"
-    for name in (*(f"s{k}" for k in range(SERIES)), *STATES)
+    f".plot .fs{k}{{fill:var(--s{k})}}.plot .ls{k}{{stroke:var(--s{k})}}\n" for k in range(SERIES)
 )
 """``fNAME`` fills with a colour; ``lNAME`` draws lines in it."""
-
-
-def in_colours(style: str, colours: dict[str, str]) -> str:
-    """Replace the variables in the stylesheet with colours."""
-    return re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], style)
 
 
 def colour(series: int) -> str:
@@ -123,15 +122,10 @@ class Canvas:
         ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
         self._add(f'<line class="{kind}" {ends}/>', max(y1, y2))
 
-    def lines(
-        self, points: Sequence[tuple[float, float]], kind: str, *, closed: bool = False
-    ) -> None:
-        """Draw a line through points, or fill the area inside them."""
+    def lines(self, points: Sequence[tuple[float, float]], kind: str) -> None:
+        """Draw a line through points."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        name = "polygon" if closed else "polyline"
-        self._add(
-            f'<{name} class="{kind}" points="{path}"/>', max((y for _, y in points), default=0)
-        )
+        self._add(f'<polyline class="{kind}" points="{path}"/>', max(y for _, y in points))
 
     def text(
         self,
@@ -169,24 +163,12 @@ class Canvas:
         """Draw the marker of a series: a circle, square, diamond, triangle, inverted triangle or
         hexagon.
         """
-        name, r = colour(series), radius
+        name = colour(series)
         kind = f"hollow l{name}" if hollow else f"mark f{name}"
-        corners = {
-            1: [(-r, -r), (r, -r), (r, r), (-r, r)],
-            2: [(0, -1.35 * r), (1.35 * r, 0), (0, 1.35 * r), (-1.35 * r, 0)],
-            3: [(0, -1.25 * r), (1.2 * r, r), (-1.2 * r, r)],
-            4: [(0, 1.25 * r), (1.2 * r, -r), (-1.2 * r, -r)],
-            5: [(-r, 0), (-r / 2, -r), (r / 2, -r), (r, 0), (r / 2, r), (-r / 2, r)],
-        }.get(series % SERIES)
+        corners = MARKERS[series % SERIES]
+        path = " ".join(f"{x + radius * a:.1f},{y + radius * b:.1f}" for a, b in corners)
         inside = f"<title>{escape(title)}</title>" if title else ""
-        if corners is None:
-            self._add(
-                f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}">{inside}</circle>',
-                y + r,
-            )
-            return
-        path = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
-        self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
+        self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + radius)
 
     def svg(self, label: str, *, colours: dict[str, str] | None = None) -> str:
         """Return the image as SVG, with ``label`` as its accessible name.
@@ -199,16 +181,14 @@ class Canvas:
         body = "".join(self._parts)
         if colours is None:
             return f'<svg class="plot" {named} style="--width:{width}px">{body}</svg>'
-        style = (
-            in_colours(STYLE, colours)
-            + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
-        )
+        style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], STYLE)
         size = f'width="{width}" height="{height}"'
         beyond = f'x="-4" y="-4" width="{self.width + 8:.0f}" height="{self.height + 12:.0f}"'
         paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
-            f"<style>{style}</style>{paper}{body}</svg>\n"
+            f"<style>{style}.plot text{{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}}"
+            f"</style>{paper}{body}</svg>\n"
         )
 
 

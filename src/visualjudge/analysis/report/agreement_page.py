@@ -17,9 +17,9 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.people_agreement import AlphaRow, AltRow, PeopleAgreement, RaterRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
-from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.report.page import asset, environment
-from visualjudge.analysis.report.plots import ESTIMATE, MOST_SERIES, figures_of
+from visualjudge.analysis.report.plots import MOST_SERIES, estimates_plot
 from visualjudge.analysis.table_layout import Column, grid
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
@@ -60,12 +60,9 @@ RATER: table_layout.Table[RaterRow] = table_layout.Table(
 ALPHA: table_layout.Table[AlphaRow] = table_layout.Table(
     (
         Column("dimension", "dimension", "Dimension", plain_name, text=True),
-        Column("alpha", "alpha", "α of what people rated", number3),
+        Column("alpha", "alpha", "Krippendorff’s α", number3),
         Column("ci95", "ci95", "95 %", span),
         Column("units", "units", "Units", number),
-        Column("judged_alpha", "judged_alpha", "α where a judge rated too", number3),
-        Column("judged_ci95", "judged_ci95", "95 %", span),
-        Column("judged_units", "judged_units", "Units", number),
         Column("level", "level", "Level", text=True),
         Column("people", "people", "People", number),
     )
@@ -98,15 +95,15 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         rows = [row for row, some in zip(own, figures, strict=True) if set(some) != {None}]
         few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
         notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
-        tables.append(grid(RATER, rows, title=title, notes=notes, keys=2))
+        tables += [grid(RATER, rows, title=title, notes=notes, keys=2)] if own else []
     several = [row for row in result.alpha if row.people > 1]
     without = [plain_name(row.dimension) for row in several if row.alpha is None]
     notes = [f"No α (too few units, or all alike): {listed(without)}."] if without else []
     rated = [row for row in several if row.alpha is not None]
-    tables.append(grid(ALPHA, rated, title="Krippendorff’s α", notes=notes))
+    tables += [grid(ALPHA, rated, title="Do people agree?", notes=notes)] if several else []
     title = "Could a judge replace people?"
-    tables.append(grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2))
-    return [table for table in tables if table.rows]
+    tests = grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2)
+    return [*tables, tests] if result.alt_test else tables
 
 
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
@@ -114,33 +111,20 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     mean of people.
     """
     kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
-    titles = list(dict.fromkeys(row.rater for row in kept))[:MOST_SERIES]
-    if not titles:
-        return LeftOut("agreement", "No rank correlation with people is known: too few items.")
-    found = {
-        (row.dimension, row.rater): Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-        for row in kept
-    }
-    dimensions = list(dict.fromkeys(row.dimension for row in kept))
-    rows = [
-        ForestRow(plain_name(name), tuple(found.get((name, title)) for title in titles))
-        for name in dimensions
-    ]
-    data = [
-        (name, title, *figures_of(found.get((name, title))))
-        for name in dimensions
-        for title in titles
-    ]
-    return Figure(
+    found: dict[str, dict[str, Estimate]] = {}
+    for row in kept:
+        rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
+        found.setdefault(row.rater, {})[plain_name(row.dimension)] = rho
+    return estimates_plot(
         "agreement",
         "Rank correlation with people",
         "Rank correlation of each rater with the mean of the people; for a person, with the mean "
         "of the other people.",
-        ("dimension", "rater", *ESTIMATE),
-        tuple(data),
-        lambda width: forest(rows, titles, SCALE, width),
-        "Lines are 95 % intervals (none for the mean of people); hollow markers stand for fewer "
-        "than 5 items.",
+        [(k, rater, cells) for k, (rater, cells) in enumerate(found.items())][:MOST_SERIES],
+        missing="No rank correlation with people is known: too few items.",
+        reading="Lines are 95 % intervals (none for the mean of people); hollow markers stand for "
+        "fewer than 5 items.",
+        scale=SCALE,
     )
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
 from visualjudge.analysis.scores import rank_taus
-from visualjudge.analysis.study_table import Placed, Study, unchanged
+from visualjudge.analysis.study_table import Placed, Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import LETTERS
@@ -34,16 +34,10 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Thumbnail:
-    """An image of the dataset as a data URI; ``src`` is None if it cannot be read."""
-
-    name: str
-    src: str | None
-
-
-@dataclass(frozen=True)
 class Example:
-    """One verdict with its question, letters and options in the order that the judge saw."""
+    """One verdict with its question, letters and options (true scores and sources) in the order
+    that the judge saw; ``images`` are captions and data URIs, None for one that cannot be read.
+    """
 
     why: str
     task: str
@@ -52,12 +46,10 @@ class Example:
     error_type: str
     stated: str
     answer: str
-    """Empty if no answer is right, because nothing distinguishes the options."""
     options: str
-    """True scores and sources of the options."""
     prompt: str
     reply: str
-    images: tuple[Thumbnail, ...]
+    images: tuple[tuple[str, str | None], ...]
 
 
 def _wrong(table: pl.DataFrame) -> pl.DataFrame:
@@ -81,38 +73,28 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _unread(table: pl.DataFrame) -> pl.DataFrame:
-    failed = table.filter(~pl.col("usable") & ~withheld())
-    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
-
-
-def chosen(table: pl.DataFrame, count: int = USUAL, *, truth: bool = True) -> list[Row]:
-    """Return up to ``count`` rows of a run's answers, each about another image where possible:
-    most of them wrong by the widest margins, a quarter unread.
-    Without a known ``truth``, none is wrong.
-    """
-    lists = [_wrong(table if truth else table.clear()), _unread(table)]
-    picked: list[Row] = []
-    seen: set[int] = set()
-    for found, most in zip(lists, (count - count // 4, count), strict=True):
-        ordered = found.sort("distance", "id", descending=[True, False])
-        once = ordered.unique("cluster", keep="first", maintain_order=True)
-        new = once.filter(~pl.col("cluster").is_in(list(seen)))
-        # the tasks take turns
-        turns = new.sort(pl.int_range(pl.len()).over("task"), maintain_order=True)
-        rows = turns.head(max(1, min(most, count - len(picked)))).to_dicts()
-        seen |= {row["cluster"] for row in rows}
-        picked += rows
-    return picked[:count]
-
-
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Return a few verdicts of one run: wrong by a wide margin, or unread."""
+    """Return up to ``count`` verdicts of one run, each about another image where possible: most of
+    them wrong by the widest margins, a quarter unread. Without a known truth, none is wrong.
+    """
     table = study.joined[run]
     if not study.has_scores:  # the margins are not known then
         table = table.with_columns(margin=pl.lit(0.0))
-    rows = chosen(table, count, truth=not study.lacks_truth(run))
+    known = table.clear() if study.lacks_truth(run) else table
+    wrong = _spread(_wrong(known), count - count // 4)
+    unread = table.filter(~pl.col("usable") & ~withheld()).with_columns(
+        distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause")
+    )
+    others = unread.filter(~pl.col("cluster").is_in(wrong["cluster"].to_list()))
+    rows = [*wrong.to_dicts(), *_spread(others, count - wrong.height).to_dicts()]
     return _examples(study, run, rows)
+
+
+def _spread(found: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Return the rows of the largest distance: one an image, with the tasks taking turns."""
+    ordered = found.sort("distance", "id", descending=[True, False])
+    once = ordered.unique("cluster", keep="first", maintain_order=True)
+    return once.sort(pl.int_range(pl.len()).over("task"), maintain_order=True).head(most)
 
 
 def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
@@ -124,18 +106,9 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
     before = tables[0].select(*keys, before="right")
     apart = tables[1].join(before, on=keys).filter(pl.col("right") != pl.col("before"))
     way = pl.when(pl.col("right")).then(pl.lit("now right")).otherwise(pl.lit("now wrong"))
-    ordered = apart.with_columns(why=way).sort("margin", "id", descending=[True, False])
-    once = ordered.unique(["cluster", "right"], keep="first", maintain_order=True)
-    rows = once.group_by("right", maintain_order=True).head(count // 2)
-    return _examples(study, second, rows.to_dicts())
-
-
-def probe_examples(study: Study, run: int) -> list[Example]:
-    """Return one verdict for each probe of a run, with the change that the probe made."""
-    asked = study.answered[run].filter(~unchanged())
-    rows = asked.unique("probe_name", keep="first", maintain_order=True).to_dicts()
-    named = [{**row, "why": row["probe_name"].replace("_", " ")} for row in rows]
-    return _examples(study, run, named)
+    parts = apart.with_columns(why=way, distance="margin").partition_by("right")
+    rows = [row for part in parts for row in _spread(part, count // 2).to_dicts()]
+    return _examples(study, second, rows)
 
 
 def _examples(study: Study, run: int, rows: Sequence[Row]) -> list[Example]:
@@ -153,17 +126,15 @@ def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example
             question = swapped(question)
         except DataError:  # of another tool: its options cannot be told apart in the prompt
             question = None
-    probe = question.probe if question else None
     options = _options(row["scores"][::side], row["sources"][::side], scored=study.has_scores)
-    answer = _value(row["answer"], row["truth"], turned=turned)
     return Example(
-        row["why"] + (f": {probe.changed}" if probe and probe.design != "control" else ""),
+        row["why"],
         row["task"],
         encoding_title(row["task"], row["encoding"]),
         row["image"],
         row["error_type"],
         _value(row["text"], row["number"], turned=turned) if row["usable"] else "not read",
-        "" if probe and probe.expected == "any" else answer,
+        _value(row["answer"], row["truth"], turned=turned),
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
@@ -189,22 +160,24 @@ def _options(scores: list[float], sources: list[str | None], *, scored: bool) ->
 
 def _images(
     root: Path | None, paths: Sequence[str], options: Sequence[str]
-) -> tuple[Thumbnail, ...]:
+) -> tuple[tuple[str, str | None], ...]:
     """Return the images of a question with captions: the photographs, then the options in order;
     options in words have no image.
     """
     inputs = len(paths) - len(options)
     names = ["Input image"] * inputs + list(options) if inputs >= 0 else ["Image"] * len(paths)
-    return tuple(thumbnail(root, *named) for named in zip(paths, names, strict=True))
+    return tuple(zip(names, (thumbnail(root, path) for path in paths), strict=True))
 
 
-def thumbnail(root: Path | None, path: str, name: str) -> Thumbnail:
-    """Return an image of the dataset, at most :data:`SIDE` px, as a data URI."""
+def thumbnail(root: Path | None, path: str) -> str | None:
+    """Return an image of the dataset, at most :data:`SIDE` px, as a data URI; None if it cannot be
+    read.
+    """
     try:
         small = Image.fromarray(read_rgb(image_at(root or Path(), path)))
     except DataError:
-        return Thumbnail(name, None)
+        return None
     small.thumbnail((SIDE, SIDE))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode())
+    return "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode()

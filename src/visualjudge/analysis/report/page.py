@@ -21,11 +21,9 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import JudgeCard, card_of, gamed
 from visualjudge.analysis.decisions.checks import ICONS, State
 from visualjudge.analysis.decisions.model_answer import SHORT
-from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
-from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
+from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style, unbroken
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
-from visualjudge.analysis.report.section import Section
 from visualjudge.analysis.report.sections import sections, summary_sections
 
 MOST_LINKS = 8
@@ -43,7 +41,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {"unbroken": _sentence, "plain": words.plain_name}
+    env.filters |= {"unbroken": _sentence, "plain": words.plain_name, "number": words.number}
     return env
 
 
@@ -96,7 +94,7 @@ def context(
     found = (
         summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
     )
-    first = Section("figures", "", plots=[drawn["pairs"], drawn["tasks"]][: 1 if summary else 2])
+    first = [drawn[name] for name in ("pairs", "tasks") if isinstance(drawn[name], Figure)]
     script = asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
@@ -106,7 +104,7 @@ def context(
         "drawn": len(shown),
         "tabled": len(tabled),
         "answers": _lines(card.judges, [j.name for j in results.judges if j.simulated]),
-        "first": first.figures,
+        "first": first[:1],
         "gamed": gamed(analysis),
         "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
         "questions": [section for section in found if not section.detail],
@@ -114,9 +112,6 @@ def context(
         "most_links": MOST_LINKS,
         "summary": summary,
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
-        "methods": methods(results),
-        "sources": SOURCES,
-        "terms": TERMS,
         "version": visualjudge.__version__,
         "setups": [
             (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
-from visualjudge.analysis.figure_text import many, number, plain_name, points, with_ends
+from visualjudge.analysis.figure_text import many, plain_name, points, with_ends
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import changed
@@ -45,27 +45,18 @@ def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
     the same.
     """
     a, b = (analysis.study.runs[k] for k in (first, second))
-    folders = [run.folder.name if run.folder is not None else run.name for run in (a, b)]
-    return (a.name, b.name) if a.name != b.name else (folders[0], folders[1])
+    if a.name != b.name or a.folder is None or b.folder is None:
+        return a.name, b.name
+    return a.folder.name, b.folder.name
 
 
 def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
     """Say what the two runs have in common, and what moved between them if it is one thing."""
     judges = analysis.results.judges
-    moved = moved_between(judges[first], judges[second])
-    return [in_common(analysis, first, second), *moved]
-
-
-def in_common(analysis: Analysis, first: int, second: int) -> str:
-    """Say how many pairwise questions of the two runs are compared."""
-    tables = [analysis.study.kind(k, "pairwise", ("question",)) for k in (first, second)]
-    one, other = (set(table["question"]) for table in tables)
-    a, b = titles(analysis, first, second)
-    both = many(len(one & other), "pairwise question")
-    if one == other:
-        return f"Both were asked the same {both}."
-    asked = f"{number(len(one))} of {a} and {number(len(other))} of {b}"
-    return f"The judges were not asked the same questions: {both} in common, out of {asked}."
+    asked = [judges[k].pairwise.questions for k in (first, second)]
+    both = compare(analysis.study, second, first).questions
+    common = f"Compared on {many(both, 'pairwise question')}, of {asked[0]:,} and {asked[1]:,}."
+    return [common, *moved_between(judges[first], judges[second])]
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut:

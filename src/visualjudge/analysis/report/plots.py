@@ -6,19 +6,29 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.decisions.pairs_figure import pairs_figure
-from visualjudge.analysis.figure_text import plain_name, points, signed, with_ends
+from visualjudge.analysis.decisions.card import JudgeCard, card_of
+from visualjudge.analysis.decisions.pairs_of_models import separated, state_words
+from visualjudge.analysis.figure_text import (
+    group_name,
+    listed,
+    percent,
+    plain_name,
+    points,
+    signed,
+    with_ends,
+)
 from visualjudge.analysis.figures import MARGIN, Cell, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.points import Line, Points, lines
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES, MOST_TABLED = 6, 20
@@ -76,10 +86,12 @@ def estimates_plot(
     chance: float | None = None,
     reading: str = INTERVALS,
     least: int = 1,
+    scale: Scale = SHARES,
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> Figure | LeftOut:
-    """Draw a row for each label and a series, with its number and name, for each of ``found``. The
-    axis is one of points named ``label``, or of shares without a label. With fewer than ``least``
-    rows, nothing is drawn: ``missing`` is the reason.
+    """Draw a row for each label and a series, with its number and name, for each of ``found``;
+    ``notes`` stand beside rows. The axis is one of points named ``label``, or ``scale`` without a
+    label. With fewer than ``least`` rows, nothing is drawn: ``missing`` is the reason.
     """
     known = (text for _, _, cells in found for text, e in cells.items() if e.value is not None)
     labels = list(dict.fromkeys(known))
@@ -91,10 +103,11 @@ def estimates_plot(
         for text in labels
     ]
     rows = [
-        ForestRow(text, tuple(cells.get(text) for _, _, cells in found), chance)
-        for text in labels[:MOST_ROWS]
+        ForestRow(row, tuple(cells.get(row) for *_, cells in found), chance, notes.get(row, ""))
+        for row in labels[:MOST_ROWS]
     ]
-    scale = points_scale((e for row in rows for e in row.estimates), label) if label else SHARES
+    if label:
+        scale = points_scale((e for row in rows for e in row.estimates), label)
     if len(rows) < len(labels):
         reading = f"{reading} {len(rows)} of {len(labels)} rows are drawn."
     colours, names, _ = zip(*found, strict=True)
@@ -164,10 +177,8 @@ def _probes(judge: JudgeResult) -> Cells:
 
 
 def _photograph(judge: JudgeResult) -> Cells:
-    need = judge.photograph
-    if need is None:
-        return {}
-    return {ALL: need.all.least} | {plain_name(row.task): row.least for row in need.by_task}
+    names = [ALL, *(plain_name(row.task) for row in judge.photograph[1:])]
+    return {name: row.least for name, row in zip(names, judge.photograph, strict=False)}
 
 
 SHOWN = (
@@ -338,10 +349,47 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
     )
 
 
+PREFERRED = Scale(
+    0.0, 1.0, percent_tick, lambda share: percent(share.value, 0), "prefers the first", 0.5
+)
+MOST_COMPARED = 3
+"""Number of judges in the plot of pairs of models."""
+
+
 def pairs(analysis: Analysis) -> Figure | LeftOut:
     """Draw each pair of models by truth and by judge."""
     card = card_of(analysis)
-    return pairs_figure([card.judges[i] for i in order(analysis)])
+    return pairs_plot([card.judges[i] for i in order(analysis)])
+
+
+def pairs_plot(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
+    """Draw each pair of models by truth and by the first judges, the clearest by truth first."""
+    drawn = [judge for judge in judges if judge.models.pairs][:MOST_COMPARED]
+    groups = {pair.group for judge in drawn for pair in judge.models.pairs}
+    truth, notes, series = dict[str, Estimate](), dict[str, str](), []
+    for k, judge in enumerate(drawn):
+        told = dict[str, Estimate]()
+        for pair in sorted(judge.models.pairs, key=lambda pair: -(pair.truth or 0.5)):
+            group = f" ({group_name(pair.group)})" if len(groups) > 1 else ""
+            row, images = f"{pair.a} or {pair.b}{group}", (pair.images, pair.images)
+            truth.setdefault(row, Estimate(pair.truth, pair.truth_ci95, *images))
+            told[row] = Estimate(pair.judge, pair.judge_ci95, *images)
+            notes[row] = state_words(pair) if len(drawn) == 1 else ""
+        series.append((k, judge.judge, told))
+    known = any(share.value is not None for share in truth.values())
+    said = [f"{judge.judge} separates {separated(judge.models)} pairs rightly" for judge in drawn]
+    return estimates_plot(
+        "pairs",
+        listed(said),
+        "How often the first of two models is preferred, with 95 % intervals.",
+        [(5, "truth", truth), *series] if known else [],
+        missing=NO_TRUTH if drawn else "no question compares two named models",
+        reading="Each row is a pair of models: how often the truth prefers the first, and how "
+        "often the judge does, on the same images. An interval that touches 50 % does not separate "
+        "the two; tests are adjusted by Holm over all pairs.",
+        scale=PREFERRED,
+        notes=notes,
+    )
 
 
 def encodings(analysis: Analysis) -> list[Figure]:
@@ -395,3 +443,11 @@ PLOTS: Mapping[str, Callable[[Analysis], Figure | LeftOut]] = {
 def every_plot(analysis: Analysis) -> list[Figure | LeftOut]:
     """Return every plot of the study."""
     return [*(draw(analysis) for draw in PLOTS.values()), *encodings(analysis)]
+
+
+def save_plots(analysis: Analysis, folder: Path) -> None:
+    """Write every plot of the study, each as SVG and CSV."""
+    for plot in every_plot(analysis):
+        if isinstance(plot, Figure):
+            plot.save(folder / f"{plot.name}.svg")
+            plot.save(folder / f"{plot.name}.csv")

@@ -32,11 +32,6 @@ FLAGS = (
 SECONDS = 180
 
 
-def browser() -> str | None:
-    """Return the path of a browser that can print, or None."""
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
-
-
 def print_page(html: str, path: Path) -> None:
     """Write the page as a PDF.
 
@@ -49,7 +44,7 @@ def print_page(html: str, path: Path) -> None:
     RunError
         If it does not print within three minutes.
     """
-    found = browser()
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         raise UsageError(
             f"{path}: needs Chromium or Chrome on the PATH; write an .html report and print it "

@@ -10,7 +10,6 @@ package (tested).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -31,55 +30,37 @@ def _midranks(values: FloatArray) -> FloatArray:
     return out
 
 
-def _moments(ratings: FloatArray) -> FloatArray:
-    """Return per unit (units × 4): the number of pairable values, Σ, Σ², and the sum of squared
-    differences over ordered pairs / (m - 1).
+def _coordinates(ratings: FloatArray, level: Level) -> FloatArray:
+    """Return the ratings as numbers whose squared distance is the disagreement, C × raters × units;
+    NaN for single ratings of a unit, which take no part.
     """
-    known = np.isfinite(ratings)
-    m = known.sum(0)
-    x = np.where(known & (m > 1), ratings, 0.0)
-    count = np.where(m > 1, m, 0)
-    total, squares = x.sum(0), (x * x).sum(0)
-    within = 2 * (count * squares - total**2) / np.maximum(count - 1, 1)
-    return np.column_stack([count, total, squares, within])
+    kept = np.where(np.isfinite(ratings).sum(0) > 1, ratings, np.nan)
+    known = np.isfinite(kept)
+    if level == "nominal":
+        return np.where(known, kept == np.unique(kept[known])[:, None, None], np.nan)
+    numbers = _midranks(kept) if level == "ordinal" else kept
+    # α ignores the origin, but floating-point sums of squares do not
+    return (numbers - (numbers[known].mean() if known.any() else 0.0))[None]
 
 
-def _interval_alpha(sums: FloatArray) -> FloatArray:
-    """Return α for rows of n, Σ, Σ², and Σ within units."""
-    n, total, squares, within = sums.T
-    expected = 2 * (n * squares - total**2)
-    return _one_minus(within * (n - 1), expected, n)
+def _columns(x: FloatArray) -> FloatArray:
+    """Return per unit (units × (3 + C)): the number m of pairable values, the sum of squared
+    distances over ordered pairs / (m - 1), Σ of squares, and Σ of each coordinate.
+    """
+    m = np.isfinite(x).all(0).sum(0) * (x.shape[0] > 0)
+    values = np.nan_to_num(x)
+    total, squares = values.sum(1), (values**2).sum((0, 1))
+    within = 2 * (m * squares - (total**2).sum(0)) / np.maximum(m - 1, 1)
+    return np.column_stack([m, within, squares, *total])
 
 
-def _one_minus(observed: FloatArray, expected: FloatArray, n: FloatArray) -> FloatArray:
+def _alphas(rows: FloatArray) -> FloatArray:
+    """Return α for rows of sums of :func:`_columns`; NaN where it is undefined."""
+    n, within, squares, *total = rows.T
+    expected = 2 * (n * squares - sum(one**2 for one in total))
     small = (n < 2) | (expected <= 1e-9 * np.maximum(1, n))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(small, np.nan, 1 - observed / expected))
-
-
-def _category_counts(ratings: FloatArray) -> FloatArray:
-    """Count how many raters gave each value (units × categories); 0 in units with one rating."""
-    levels = np.unique(ratings[np.isfinite(ratings)])
-    counts = (
-        np.stack([(ratings == level).sum(0) for level in levels], 1)
-        if levels.size
-        else np.zeros((1, 0))
-    )
-    return np.asarray(np.where(counts.sum(1, keepdims=True) > 1, counts, 0), float)
-
-
-def _nominal_columns(ratings: FloatArray) -> FloatArray:
-    """Return the counts and the disagreeing ordered pairs / (m - 1), units × (categories + 1)."""
-    counts = _category_counts(ratings)
-    m = counts.sum(1)
-    unlike = (m**2 - (counts**2).sum(1)) / np.maximum(m - 1, 1)
-    return np.column_stack([counts, unlike])
-
-
-def _nominal_alpha(sums: FloatArray) -> FloatArray:
-    counts, observed = sums[:, :-1], sums[:, -1]
-    n = counts.sum(1)
-    return _one_minus(observed * (n - 1), n**2 - (counts**2).sum(1), n)
+        return np.asarray(np.where(small, np.nan, 1 - within * (n - 1) / expected))
 
 
 def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
@@ -88,8 +69,7 @@ def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
     None if no unit has two ratings, or if all pairable values are equal (agreement and chance are
     then indistinguishable).
     """
-    _, columns, by_rows = _prepared(ratings, level)
-    value = by_rows(columns.sum(0, keepdims=True))[0]
+    value = _alphas(_columns(_coordinates(ratings, level)).sum(0, keepdims=True))[0]
     return float(value) if np.isfinite(value) else None
 
 
@@ -106,27 +86,18 @@ def alpha_interval(
     labels = np.unique(
         np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True
     )[1]
-    scored, columns, by_rows = _prepared(ratings, level)
-    total = columns.sum(0, keepdims=True)
-    value = float(by_rows(total)[0])
+    columns = _columns(_coordinates(ratings, level))
+    grouped = np.stack([sums(labels, one, int(labels.max()) + 1) for one in columns.T], axis=1)
+    total, grouped = grouped.sum(0, keepdims=True), grouped[grouped[:, 0] > 0]
+    value = float(_alphas(total)[0])
     if not np.isfinite(value):
         return None
-    grouped = np.zeros((int(labels.max()) + 1, columns.shape[1]))
-    np.add.at(grouped, labels, columns)
-    pairable = sums(labels, (np.isfinite(scored).sum(0) > 1).astype(float), int(labels.max()) + 1)
-    kept = pairable > 0
-    without = by_rows(total - grouped[kept])
-    influence = np.nan_to_num(value - without)
-    found = spread(influence, pairable[kept], np.zeros(int(kept.sum()), dtype=np.int64), 1)
-    return disagreement_ends(value, found, _disagreeing(scored)) if found.enough[0] else None
-
-
-def _disagreeing(ratings: FloatArray) -> tuple[float, float]:
-    """Count the pairable units, and those that hold two different values."""
-    known = np.isfinite(ratings)
-    pairable = known.sum(0) > 1
-    low, high = np.where(known, ratings, np.inf).min(0), np.where(known, ratings, -np.inf).max(0)
-    return float(pairable.sum()), float((pairable & (high > low)).sum())
+    units = (columns[:, 0] > 0).astype(float)
+    pairable = sums(labels, units, int(labels.max()) + 1)
+    found = spread(np.nan_to_num(value - _alphas(total - grouped)), pairable[pairable > 0])
+    unlike = columns[:, 1] > 1e-9 * np.maximum(1, columns[:, 2])
+    both = float(units.sum()), float(unlike.sum())
+    return disagreement_ends(value, found, both) if found.enough[0] else None
 
 
 def disagreement_ends(
@@ -145,26 +116,3 @@ def disagreement_ends(
     reach, centre = float(t_isf(TAIL, found.df[0]) * error[0]), -np.log(1 - value)
     low, high = float(1 - np.exp(reach - centre)), float(1 - np.exp(-reach - centre))
     return max(-1.0, low), high if unlike < count else max(high, 1 - unseen / expected)
-
-
-def _prepared(
-    ratings: FloatArray, level: Level
-) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Return the prepared ratings, their sums per unit, and the function that computes α from rows
-    of sums.
-    """
-    scored = ratings if level != "ordinal" else _midranks(_pairable(ratings))
-    nominal = level == "nominal"
-    columns = _nominal_columns(scored) if nominal else _moments(_centred(scored))
-    return scored, columns, _nominal_alpha if nominal else _interval_alpha
-
-
-def _pairable(ratings: FloatArray) -> FloatArray:
-    """Remove single ratings of a unit: they take no part in the ranks."""
-    return np.where(np.isfinite(ratings).sum(0) > 1, ratings, np.nan)
-
-
-def _centred(ratings: FloatArray) -> FloatArray:
-    """Centre the ratings: α ignores the origin, but floating-point sums of squares do not."""
-    known = ratings[np.isfinite(ratings)]
-    return ratings - known.mean() if known.size else ratings

@@ -16,6 +16,7 @@ import orjson
 from visualjudge.apps.adopt.files import Row, contents, file_in, records
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
 from visualjudge.clients.image_parts import fetch_image
+from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.untrusted import confined_target
@@ -58,9 +59,11 @@ def https_of(address: str) -> str:
         return address
     hub = _HUB.match(address)
     if hub is None or not address[hub.end() :]:
-        raise DataError(f"{address[:100]}: must be hf://datasets/OWNER/NAME/FILE")
-    home = f"https://huggingface.co/{hub['kind']}{hub['name']}"
-    return f"{home}/resolve/{hub['rev'] or 'main'}/{address[hub.end() :]}"
+        raise DataError(f"{public_url(address)[:200]}: must be hf://datasets/OWNER/NAME/FILE")
+    return (
+        f"https://huggingface.co/{hub['kind']}{hub['name']}/resolve/{hub['rev'] or 'main'}/"
+        f"{address[hub.end() :]}"
+    )
 
 
 def fetch(
@@ -118,8 +121,9 @@ def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
         return [_renamed(item, names, is_index) for item in value]
     if isinstance(value, dict):
         files = {name: _renamed(item, names, is_index) for name, item in value.items()}
-        if is_index and value.get("url") in names:
-            files = {**files, "url": value["url"], "file": files.get("file") or files["url"]}
+        url = value.get("url")
+        if is_index and isinstance(url, str) and url in names:
+            files = {**files, "url": url, "file": files.get("file") or files["url"]}
         return files
     return names.get(value, value) if isinstance(value, str) else value
 
@@ -139,48 +143,46 @@ def download(
 
 
 async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tick) -> Fetched:
-    done, free = Fetched(), asyncio.Semaphore(AT_ONCE)
-    there = {path.stem: path for path in place.iterdir() if not path.is_symlink()}
+    done, rest = Fetched(), iter(wanted)
+    there = {  # as we write them: the folder may be a stranger's
+        path.stem: path
+        for path in place.iterdir()
+        if path.suffix[1:].isalnum() and path.is_file() and not path.is_symlink()
+    }
 
-    async def one(address: str) -> None:
-        stem = hashlib.sha256(address.encode()).hexdigest()[:20]
-        try:
-            if stem in there:
-                done.paths[address] = there[stem]
-                done.kept += 1
-                return
-            async with free:
-                done.paths[address] = await _one(address, place / stem, private, done)
-                done.downloaded += 1
-        except DataError as error:
-            done.failed.append(str(error).replace(address, _shown(address)))
-        tick(len(done.paths) + len(done.failed), len(wanted))
+    async def work() -> None:
+        for address in rest:
+            stem = hashlib.sha256(address.encode()).hexdigest()[:20]
+            try:
+                if stem in there:
+                    done.paths[address] = there[stem]
+                    done.kept += 1
+                else:
+                    done.paths[address] = await _one(address, place / stem, private, done)
+                    done.downloaded += 1
+            except DataError as error:
+                done.failed.append(str(error))
+            tick(len(done.paths) + len(done.failed), len(wanted))
 
-    await asyncio.gather(*map(one, wanted))
+    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     return done
 
 
 async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> Path:
+    shown = public_url(address)[:200]
     if address.startswith("http://") and not allow_private:
-        raise DataError(
-            f"{address}: must begin with https://; --allow-private-urls permits http://"
-        )
+        raise DataError(f"{shown}: must begin with https://; --allow-private-urls permits http://")
     if done.bytes > MOST_BYTES:
-        raise DataError(f"{address}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
+        raise DataError(f"{shown}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
     content = await fetch_image(https_of(address), allow_private=allow_private)
     done.bytes += len(content)
     suffix = ".npy"
     if not content.startswith(b"\x93NUMPY"):
-        with opened(io.BytesIO(content)) as image:
+        with opened(io.BytesIO(content), shown) as image:
             suffix = f".{(image.format or 'png').lower()}"
     path = stem.with_name(stem.name + suffix)
     write_bytes(path, content)
     return path
-
-
-# Return an address without what may be a signature.
-def _shown(address: str) -> str:
-    return address.partition("?")[0][:200]
 
 
 # ---------------------------------------------------------------- questions
@@ -237,8 +239,9 @@ def adopt_questions(
         raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
     done = Fetched()
     if fetched:
-        missing = [text for text in named if text not in paths]
-        done = download(missing, target, "fetched", allow_private, tick)
+        done = download(
+            (text for text in named if text not in paths), target, "fetched", allow_private, tick
+        )
     if done.failed:
         raise DataError(
             f"{len(done.failed)} images cannot be fetched, the first: {done.failed[0]}; "
@@ -259,7 +262,7 @@ def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) ->
     for name in map(str, row["images"]):
         if name not in paths:
             hint = "; --fetch downloads it" if ADDRESS.fullmatch(name) else ""
-            raise row.fault("images", f"names {_shown(name)!r}: not in {home}{hint}")
+            raise row.fault("images", f"names {public_url(name)[:200]!r}: not in {home}{hint}")
         images.append(files.add(paths[name]))
     scored = {"answer": row.get("answer_score", row.get("answer"))}
     return {**row, "images": images, **(scored if row.get("question_type") == "scoring" else {})}

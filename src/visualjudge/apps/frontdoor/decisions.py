@@ -81,9 +81,10 @@ def correct(
 
         print(vj.correct("runs/gpt", "labels.csv", gap=0.5))
     """
-    from visualjudge.analysis.decisions.correct import correct as make
+    from visualjudge.analysis.decisions.correct import correct_study
+    from visualjudge.analysis.load import load_study
 
-    return make(folder_of(run), labels, kind=kind, dataset=dataset, gap=gap)
+    return correct_study(load_study([folder_of(run)], dataset=dataset), labels, kind=kind, gap=gap)
 
 
 def label(
@@ -124,6 +125,8 @@ def label(
 
         vj.label("runs/gpt", 50).table().write_csv("next.csv")
     """
-    from visualjudge.analysis.decisions.items_to_label import label as make
+    from visualjudge.analysis.decisions.items_to_label import label_study
+    from visualjudge.analysis.load import load_study
 
-    return make(folder_of(run), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
+    study = load_study([folder_of(run)], dataset=dataset)
+    return label_study(study, n, kind=kind, labels=labels, seed=seed)

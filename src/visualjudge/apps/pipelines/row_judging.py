@@ -16,6 +16,7 @@ from visualjudge.apps.pipelines.results import RowResult
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
 from visualjudge.clients.image_parts import fetch_image, image_of_bytes
+from visualjudge.clients.masked_secrets import public_url
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError, DataError, VisualJudgeError
 from visualjudge.judges.judge_module import ClientPipe, Judgement
@@ -73,7 +74,7 @@ async def _image(source: Any, private_urls: bool) -> Any:
     if not isinstance(source, str) or not source.lower().startswith(("http://", "https://")):
         return source
     content = await fetch_image(source, allow_private=private_urls)
-    return await asyncio.to_thread(image_of_bytes, content, source)
+    return await asyncio.to_thread(image_of_bytes, content, public_url(source))
 
 
 @dataclass

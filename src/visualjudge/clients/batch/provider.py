@@ -14,11 +14,15 @@ import orjson
 
 from visualjudge.clients.batch.batched_client import Result
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.clients.reply_bounds import LONGEST_WORD, MOST_PAGES
 from visualjudge.clients.reply_fields import member
 from visualjudge.clients.retry import RetryPolicy, retried
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import ApiError, TransportError
+
+# Maximum length of a batch's status or failure cause in characters.
+LONGEST_WORD = 60
+# Maximum number of pages in a server's list of batches.
+MOST_PAGES = 1_000
 
 Found = TypeVar("Found")
 PATIENCE = RetryPolicy(attempts=8, absent=8, longest_wait_s=120.0, patience_s=3600.0)
