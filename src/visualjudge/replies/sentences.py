@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
-from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, stated, without_scale
+from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, names_another, stated, without_scale
 from visualjudge.replies.words import Asked, Word, holds, may_hold, plain, source, words
 
 LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
@@ -18,8 +18,8 @@ _BREAKS = frozenset(",;:()-–—")
 _ASPECTS = ("for", "in", "regarding", "concerning")
 _STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
 _KEEPS = frozenset(
-    ["so", "better", "worse", "is", "chooses", "bad", "tie", "denies", "answer", "is better"]
-).union(["limits"])
+    ("so", "better", "worse", "is", "chooses", "bad", "tie", "denies", "answer", "is better")
+) | {"limits"}
 _OF_PLACES = (
     "best",
     "worst",
@@ -191,7 +191,9 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     limited = holds(rest, "if") or holds(rest[:5], "worse", "blames")
     part = kept[at].option and any(w.text.isalpha() and not w.kinds for w in kept[at - 1 : at])
     aspect = any(word.text in _ASPECTS and not word.of("so") for word in lead[:1])
-    if denied or limited or part or aspect or _names_others(lead, kept[at:end], rest):
+    named = {"", *(word.option for word in kept[at:end])}
+    others = any(word.option not in named for word in lead) or names_another(named, rest)
+    if denied or limited or part or aspect or others:
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
@@ -215,16 +217,6 @@ def _concludes(own: Sequence[Word], rest: Sequence[Word]) -> bool:
     bare = (word.option and not rest[n - 1].of("than") for n, word in enumerate(rest))
     opened = own[0].of("so") and holds(own, "has")
     return opened and not any(bare) and not holds(rest, "denies", "but", "supposes")
-
-
-# Return whether a sentence names options besides those of a phrase, but in a reason.
-def _names_others(lead: Sequence[Word], own: Sequence[Word], rest: Sequence[Word]) -> bool:
-    stop = next(
-        (n for n, word in enumerate(rest) if word.of("because", "than") or word.text == ";"),
-        len(rest),
-    )
-    named = {word.option for word in own}
-    return any(word.option not in ("", *named) for word in (*lead, *rest[:stop]))
 
 
 # Return the order of a sentence that only names options and their places.

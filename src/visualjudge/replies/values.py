@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from visualjudge.replies.words import Asked, Word, holds
 
 Value = str | float
+# A value, or the cause why there is none, and the index of the word after it.
+Found = tuple[Value | None, str | None, int] | None
 TIE, BOTH_BAD, GREATEST = "tie", "both_bad", 10.0
 # Marks that end an answer.
 BREAKS = frozenset(",;:.!-–—\n(")
@@ -113,7 +115,7 @@ def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
     return last if small else None
 
 
-def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
+def _letter(kept: Sequence[Word], asked: Asked) -> Found:
     first = kept[0]
     if not first.option and first.of("tie", "bad") and asked.kind == "pairwise":
         ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
@@ -131,7 +133,7 @@ def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | Non
         return _compared(letter, rest, asked)
     if after.text in _ALSO and then.option not in ("", letter):
         return None, "several answers", 2
-    ends = after.text != ":" and _ends(rest) and not _names_another(letter, rest)
+    ends = after.text != ":" and _ends(rest) and not names_another(("", letter), rest)
     return (letter, None, 1) if ends else None
 
 
@@ -144,16 +146,14 @@ def _ends(rest: Sequence[Word]) -> bool:
 
 
 # Return whether the sentence goes on with another option that is not set aside: "A, B".
-def _names_another(letter: str, rest: Sequence[Word]) -> bool:
+def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
     ends = (word.text in (*".\n;", "not") or word.of("because", "than") for word in rest)
     stop = next((n for n, end in enumerate(ends) if end), len(rest))
-    return any(word.option not in ("", letter) for word in rest[:stop])
+    return any(word.option not in named for word in rest[:stop])
 
 
 # Return the value of "A > B", "A = B = Bad" and their like.
-def _compared(
-    letter: str, rest: Sequence[Word], asked: Asked
-) -> tuple[Value | None, str | None, int]:
+def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
     sign, other = rest[0].text, rest[1].option
     graded = len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
     behind = rest[4 if graded else 2 :]
@@ -178,7 +178,7 @@ def without_scale(said: Sequence[Word], asked: Asked) -> Sequence[Word]:
     return said
 
 
-def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | None, int] | None:
+def _score(kept: Sequence[Word], _asked: Asked) -> Found:
     number = kept[0].number
     after, then = [*kept[1:], _NOTHING, _NOTHING][:2]
     if number is None:
@@ -198,7 +198,7 @@ def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | Non
 
 
 # Return the order that options and links state, as written.
-def order_of(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
+def order_of(kept: Sequence[Word], asked: Asked) -> Found:
     spelt = kept[0].text.upper()
     if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
         return spelt, None, 1
