@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from visualjudge.vision.score import score as score
     from visualjudge.vision.view import Given as Given
 
-__version__ = "1.1.0.dev0"
+__version__ = "1.1.0"
 
 
 _NAMES = {

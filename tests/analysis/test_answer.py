@@ -18,7 +18,7 @@ from visualjudge.analysis.answer import (
     compare_models,
 )
 from visualjudge.analysis.decisions.card import JudgeCard, card_of
-from visualjudge.analysis.decisions.model_answer import ANSWER, Facts, model_answer
+from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
 from visualjudge.core.records import Question, Verdict
 
 CLOSE = (0, 1)
@@ -185,7 +185,7 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
     sure = PairOfModels("a", "b", 0.9, ends, 0.9, ends, "right", None, 40, "t", 1.0, "questions")
     few = replace(sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3)
     close = replace(sure, b="d", truth=0.5, state="close")
-    found = model_answer(PairsOfModels((sure, few, close), 1, 1, 40), Facts(40, ""))
+    found = model_answer(PairsOfModels((sure, few, close), 1, 1, 40), 40, "")
     assert "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images" in (
         found.sentence
     )
@@ -199,10 +199,10 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
         )
 
     rows = (row("oak", "right", None), row("birch", "undecided", (60, 200)))
-    settled = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), Facts(40, None))
+    settled = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), 40, None)
     assert settled.needs_images == (60, 200)
     rows = (*rows, row("cedar", "undecided", None))
-    found = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), Facts(40, None))
+    found = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), 40, None)
     assert found.needs_images is None
     assert (
         "it can’t separate alder from birch yet (60 to 200 more images), and alder from cedar not "

@@ -98,7 +98,7 @@ def test_favour_that_is_not_shown_is_not_said_to_be_zero() -> None:
     main = system(study_of(questions, {"judge": choices_of(questions, 0.8, 3)}), 0).main
     assert main is not None
     value, ends, told = main.moved()
-    assert value == 0 and ends[1] >= 1 and told == f"none shown; up to {ends[1]} ranks possible"
+    assert value == 0 and ends[1] >= 1 and told == f"up to {ends[1]} ranks possible"
 
 
 def test_one_question_asked_in_both_orders_gives_no_interval_of_position_bias() -> None:

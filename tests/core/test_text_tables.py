@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import sys
 
 import pytest
 from hypothesis import example, given, strategies as st
 
-from visualjudge.core.text_tables import NARROWEST, Styled, Table, csv_text, screen_width
+from visualjudge.core.text_tables import NARROWEST, Styled, Table, screen_width
 
 BOARD = Table(
     ("Source", "Corrected", "95 %", "Labels"),
@@ -105,23 +103,6 @@ def test_each_form_shows_the_same_cells() -> None:
     ) in page
     assert '<tr><td>keypoint</td><td>yes</td><td class="n">=3</td></tr>' in page
     assert made.text().splitlines()[1].split("  ")[1:3] == ["no; too few <images>", "1,200"]
-    assert made.csv().splitlines()[1:] == [
-        'instance_seg<b>,no; too few <images>,"1,200"',
-        "keypoint,yes,'=3",
-    ]
-
-
-@given(st.lists(st.tuples(st.text(), st.none() | st.floats(allow_nan=False)), max_size=4))
-def test_csv_is_read_back(rows: list[tuple[str, float | None]]) -> None:
-    """Numbers in full; a text keeps all its characters, after a quote where it would act, and its
-    carriage returns are line feeds.
-    """
-    read = list(csv.reader(io.StringIO(csv_text(("name", "value"), rows), newline="")))
-    assert read[0] == ["name", "value"]
-    for (name, value), (told, number) in zip(rows, read[1:], strict=True):
-        kept = name.replace("\r\n", "\n").replace("\r", "\n")
-        assert told == kept or (told == f"'{kept}" and kept[0] in "=+-@\t")
-        assert number == ("" if value is None else str(value))
 
 
 def test_a_bar_never_breaks() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from visualjudge.core.errors import RunError
-from visualjudge.core.locks import FileLock
+from visualjudge.core.locks import locked
 from visualjudge.dataset.staging import staged
 
 
@@ -36,7 +36,7 @@ def test_a_kill_between_the_renames_loses_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_another_process_writes_is_left_alone(tmp_path: Path) -> None:
     at_work = tmp_path / ".out.partial"
     at_work.mkdir()
-    lock = FileLock(at_work)
+    lock = locked(at_work)
     with pytest.raises(RunError, match="being written by another process"):
         write(tmp_path / "out", "mine")
     assert at_work.exists() and not (tmp_path / "out").exists()

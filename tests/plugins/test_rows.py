@@ -152,8 +152,8 @@ def spots() -> Iterator[None]:
     vj.register_type(ROW)
     vj.register_importer(vj.Importer("spots", _table, ("spot",), "Points."))
     yield
-    for row in [row for row in registry._STATE.added if row not in before]:
-        row.table.remove(row.key)
+    for table, key, _ in [row for row in registry._STATE.added if row not in before]:
+        table.remove(key)
 
 
 @pytest.fixture

@@ -74,11 +74,6 @@ class Comparisons:
     truth: FloatArray
     difference: FloatArray
 
-    @property
-    def images(self) -> int:
-        """Number of distinct images."""
-        return int(np.unique(self.image).size)
-
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
@@ -104,12 +99,8 @@ class Preferences:
         value, low, high = (np.where(where, other, own) for own, other in columns)
         return Preferences(value, low, high, self.error, self.p)
 
-    def share(self, k: int) -> float | None:
-        """Return the preference in pair ``k``, or None."""
-        return None if math.isnan(self.value[k]) else float(self.value[k])
-
     def ends(self, k: int) -> Ends | None:
-        """Return its interval, or None."""
+        """Return the interval of pair ``k``, or None."""
         return None if math.isnan(self.p[k]) else (float(self.low[k]), float(self.high[k]))
 
 
@@ -177,7 +168,7 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
             rows.names[b],
             float(judged.value[k]),
             judged.ends(k),
-            true.share(k),
+            None if math.isnan(true.value[k]) else float(true.value[k]),
             true.ends(k),
             states[k],
             needed[k],
@@ -190,7 +181,7 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
     )
     typical = float(np.mean(images)) if images.size else 0.0
     once, twice = (_smallest(curve, spread, times * typical, tail) for times in (1, 2))
-    return PairsOfModels(pairs, once, twice, rows.images)
+    return PairsOfModels(pairs, once, twice, int(np.unique(rows.image).size))
 
 
 def _states(judged: Preferences, true: Preferences) -> Any:

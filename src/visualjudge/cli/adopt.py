@@ -25,10 +25,9 @@ def adopt(
         typer.Argument(
             help="Tables, logs or folders.",
             metavar="SOURCE...",
-            show_default=False,
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.")] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(help="Column of a role.", metavar="ROLE=NAME"),
@@ -39,7 +38,7 @@ def adopt(
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Lowest, highest; else 0 10.", show_default=False),
+        typer.Option(help="Lowest, highest; else 0 10."),
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Name of the judge.")] = None,
     use: Annotated[
@@ -50,7 +49,6 @@ def adopt(
         str | None,
         typer.Option(
             help="Kind of log; else detected.",
-            show_default=False,
         ),
     ] = None,
     drop_duplicates: Annotated[

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from visualjudge.core.errors import RunError
 
 
-class FileLock:
-    """A lock file beside ``path``, named ``.<name>.lock``.
-
-    Parameters
-    ----------
-    path
-        Path to protect; it need not exist.
+def locked(path: str | Path) -> Any:
+    """Return the acquired lock of ``path``, which need not exist: a file ``.<name>.lock`` beside
+    it, of the library filelock.
 
     Raises
     ------
@@ -21,25 +18,21 @@ class FileLock:
         If another process, or another lock of this one, holds it, or the lock file cannot be
         created, or is a link.
     """
+    import filelock  # takes long, as it imports asyncio
 
-    def __init__(self, path: str | Path) -> None:
-        import filelock
-
-        place = Path(path)
-        beside = place.with_name(f".{place.name}.lock")
-        # Opening it would empty its target.
-        if beside.is_symlink() or (beside.exists() and not beside.is_file()):
-            raise RunError(f"{beside}: must be a regular file, not a link; remove it")
-        self._lock = filelock.FileLock(beside, thread_local=False)
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire(timeout=0)
-        except filelock.Timeout:
-            raise RunError(
-                f"{place} is being written by another process; wait for it or choose another --out"
-            ) from None
-        except OSError as error:
-            raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
-
-    def release(self) -> None:
-        self._lock.release()
+    place = Path(path)
+    beside = place.with_name(f".{place.name}.lock")
+    # Opening it would empty its target.
+    if beside.is_symlink() or (beside.exists() and not beside.is_file()):
+        raise RunError(f"{beside}: must be a regular file, not a link; remove it")
+    lock = filelock.FileLock(beside, thread_local=False)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        raise RunError(
+            f"{place} is being written by another process; wait for it or choose another --out"
+        ) from None
+    except OSError as error:
+        raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
+    return lock

@@ -64,16 +64,6 @@ class Plugin:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
-    """A row that was added to a table; ``plugin`` is None if a script or notebook added it."""
-
-    table: Registry[Any, Any]
-    key: Any
-    entry: Any
-    plugin: str | None
-
-
 class Registry(Mapping[K, T], Generic[K, T]):
     """Rows by name: the built-in rows, then the registered ones. Reading a registry loads the
     plug-ins.
@@ -146,11 +136,11 @@ class Registry(Mapping[K, T], Generic[K, T]):
         if key in self._rows:
             raise UsageError(f"{self.what} {_shown(key)} is already registered")
         self._rows[key] = entry
-        _STATE.added.append(Registration(self, key, entry, _STATE.loading))
+        _STATE.added.append((self, key, _STATE.loading))
 
     def remove(self, key: K) -> None:
         del self._rows[key]
-        _STATE.added = [row for row in _STATE.added if not (row.table is self and row.key == key)]
+        _STATE.added = [row for row in _STATE.added if not (row[0] is self and row[1] == key)]
 
     def _resolved(self, key: K) -> T:
         entry = self._rows[key]
@@ -166,7 +156,8 @@ class _State:
         self.begun = self.done = False
         self.loading: str | None = None
         self.plugins: list[Plugin] = []
-        self.added: list[Registration] = []
+        # The table and the name of each row, and its plug-in; None if a script added it.
+        self.added: list[tuple[Registry[Any, Any], Any, str | None]] = []
         # Name, distribution and version of the plug-in of each row, as the files read state.
         self.stated: dict[str, list[str]] = {}
 
@@ -175,15 +166,7 @@ _STATE = _State()
 
 
 def table(what: str) -> Registry[Any, Any]:
-    """Return the table for this kind of row.
-
-    Raises
-    ------
-    UsageError
-        If there is no such table.
-    """
-    if what not in HOMES:
-        raise UsageError(f"unknown table {what!r}; known: {', '.join(HOMES)}")
+    """Return the table for a kind of row, a key of :data:`HOMES`."""
     module, _, name = HOMES[what].partition(":")
     found: Registry[Any, Any] = getattr(importlib.import_module(module), name)
     return found
@@ -210,13 +193,13 @@ def plugins() -> tuple[Plugin, ...]:
 
 
 def plugins_with_rows() -> list[str]:
-    return sorted({row.plugin for row in _STATE.added if row.plugin is not None})
+    return sorted({plugin for _, _, plugin in _STATE.added if plugin is not None})
 
 
 def added(what: str) -> tuple[Any, ...]:
     """Return the names of the rows added to a table, without importing the table."""
     load_plugins()
-    return tuple(row.key for row in _STATE.added if row.table.what == what)
+    return tuple(key for table, key, _ in _STATE.added if table.what == what)
 
 
 def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
@@ -226,9 +209,9 @@ def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
     ``rows`` of each plug-in lists those in use, such as "task optical_flow".
     """
     used: dict[str | None, list[str]] = {}
-    for row in _STATE.added:
-        if (row.table.what, row.key) in rows:
-            used.setdefault(row.plugin, []).append(f"{row.table.what} {_shown(row.key)}")
+    for table, key, plugin in _STATE.added:
+        if (table.what, key) in rows:
+            used.setdefault(plugin, []).append(f"{table.what} {_shown(key)}")
     stated: list[dict[str, Any]] = [
         {
             "name": one.name,
@@ -276,7 +259,9 @@ def registrations() -> tuple[tuple[str, Any, Any], ...]:
     """Return (table, name, row) of the rows that a script or notebook registered and worker
     processes lack.
     """
-    return tuple((row.table.what, row.key, row.entry) for row in _STATE.added if row.plugin is None)
+    return tuple(
+        (table.what, key, table._rows[key]) for table, key, plugin in _STATE.added if plugin is None
+    )
 
 
 def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
@@ -299,8 +284,9 @@ def _loaded(point: EntryPoint) -> Plugin:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped while the plug-in {point.name} was loaded") from None
     except BaseException as error:  # whatever it does, the program goes on
-        for row in [row for row in _STATE.added if row.plugin == point.name]:
-            row.table.remove(row.key)
+        for table, key, plugin in list(_STATE.added):
+            if plugin == point.name:
+                table.remove(key)
         told = traceback.format_exception_only(error)[-1]  # str(error) may raise
         told = " ".join(told.removeprefix(f"{type(error).__module__}.").split())
         problem = "".join(filter(str.isprintable, told))[:LONGEST_PROBLEM]
@@ -312,7 +298,7 @@ def _loaded(point: EntryPoint) -> Plugin:
     finally:
         _STATE.loading = None
     rows = tuple(
-        f"{row.table.what} {_shown(row.key)}" for row in _STATE.added if row.plugin == point.name
+        f"{table.what} {_shown(key)}" for table, key, plugin in _STATE.added if plugin == point.name
     )
     return Plugin(point.name, *source, registered=rows)
 

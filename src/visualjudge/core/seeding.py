@@ -11,9 +11,6 @@ import numpy as np
 Key = str | int | float | None | tuple[object, ...] | list[object]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-_FOUR = struct.Struct(">4Q")
-# Distance between neighbouring random doubles.
-_STEP = 2.0**-53
 
 
 def seed_for(seed: int, *keys: Key) -> int:
@@ -27,8 +24,9 @@ def uniforms_for(seed: int, *keys: Key) -> tuple[float, float, float, float]:
     """Return four uniform numbers in [0, 1) from the whole SHA-256. Ten times faster than a
     generator for few draws.
     """
-    a, b, c, d = _FOUR.unpack(_digest(seed, keys))
-    return (a >> 11) * _STEP, (b >> 11) * _STEP, (c >> 11) * _STEP, (d >> 11) * _STEP
+    # 53 bits of each word are a double.
+    a, b, c, d = ((word >> 11) / 2**53 for word in struct.unpack(">4Q", _digest(seed, keys)))
+    return a, b, c, d
 
 
 def _digest(seed: int, keys: tuple[Key, ...]) -> bytes:

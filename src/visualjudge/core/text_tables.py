@@ -1,16 +1,14 @@
-"""Tables for terminals, HTML and CSV. All values are escaped, and tables are safe in spreadsheet
+"""Tables for terminals and HTML. All values are escaped, and tables are safe in spreadsheet
 programs.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -56,30 +54,6 @@ def folded(sentence: str, width: int | None = None) -> str:
 
 def _is_number(cell: str) -> bool:
     return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
-
-
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return CSV with a header. Numbers are written in full, None as an empty cell, and formulas
-    are made harmless for spreadsheets.
-
-    Examples
-    --------
-    >>> csv_text(("judge", "accuracy"), [("=1+1", 0.25), ("b", None)])
-    "judge,accuracy\\n'=1+1,0.25\\nb,\\n"
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
-    return text.getvalue()
-
-
-def _harmless(cell: object) -> object:
-    if not isinstance(cell, str):
-        return cell
-    # With "\n" as line end, the csv module does not quote carriage returns.
-    text = cell.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") and not _is_number(text) else text
 
 
 class Styled(str):
@@ -178,9 +152,6 @@ class Table:
                 parts.append([*keys])
             parts[-1].append(column)
         return parts
-
-    def csv(self) -> str:
-        return csv_text(self.columns, self.rows)
 
     def html(self) -> str:
         """Return an HTML table that can be scrolled with the keyboard, and its notes. Pages style

@@ -58,12 +58,16 @@ def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> No
         If all places look normalised, or like corners read as sizes, or only the truth has
         confidences.
     """
-    places = type_of(task).places
-    given = [one for one in samples if isinstance(one, Sample) and one.image and one.truth]
+    places, given, sizes = type_of(task).places, [], []
+    for one in samples if places is not None else ():
+        if isinstance(one, Sample) and one.image and one.truth:
+            with suppress(DataError):  # reported when the image is copied
+                sizes.append(image_size(str(one.image))[::-1])
+                given.append(one)
     if places is None or not given:
         return
     sides = ["truth"] + ["prediction"] * any(one.prediction is not one.truth for one in given)
-    boxes = {side: _placed(given, side, places) for side in sides}
+    boxes = {side: _placed(given, np.array(sizes, np.float64), side, places) for side in sides}
     for side, (corners, frames, _) in boxes.items():
         _check_form(corners, frames, f"{file}: {side}")
     _check_exchange(given, file)
@@ -82,20 +86,13 @@ def _at(images: Sequence[str], chosen: Any) -> list[str]:
 # Return the finite corners of a side's items, (n, 4), and the (width, height) and the name of their
 # images.
 def _placed(
-    given: Sequence[Sample], side: str, places: Callable[[Any], FloatArray]
+    given: Sequence[Sample], sizes: FloatArray, side: str, places: Callable[[Any], FloatArray]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
-    corners, frames, names = [np.empty((0, 4))], [np.empty((0, 2))], []
-    for one in given:
-        try:
-            height, width = image_size(str(one.image))
-        except DataError:  # reported when the image is copied
-            continue
-        found = places(getattr(one, side))
-        found = found[np.isfinite(found).all(axis=1)]
-        corners.append(found)
-        frames.append(np.full((len(found), 2), (width, height), dtype=np.float64))
-        names += [one.image_id] * len(found)
-    return np.concatenate(corners), np.concatenate(frames), names
+    found = [places(getattr(one, side)) for one in given]
+    image = np.repeat(np.arange(len(given)), [len(one) for one in found])
+    corners = np.concatenate(found)
+    finite = np.isfinite(corners).all(axis=1)
+    return corners[finite], sizes[image[finite]], [given[k].image_id for k in image[finite]]
 
 
 def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.plurals import pluralize
@@ -79,7 +78,7 @@ class Imported:
     unasked: int = 0
     # Number of predictions without a confidence, in a task where predictions have one.
     unscored: int = 0
-    # Number of predictions that are identical to an earlier one of their image.
+    # Number of boxes that are identical to an earlier one of their image.
     repeated: int = 0
     # Number of annotations that score 10.
     exact: int = 0
@@ -248,25 +247,16 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
 
 # Record what the final checks need from the unmodified sample.
 def _note(sample: Sample, done: Imported) -> None:
-    items = _items(sample.prediction)
+    items = getattr(sample.prediction, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
-    done.repeated += len(items) - len({_content(item) for item in items})
+    with suppress(TypeError):  # items of a plug-in may have no hash
+        done.repeated += len(items) - len(set(items))
     done.labels.update(sample.prediction.labels)
     if sample.truth is not None:
         done.paired += 1
         done.real += _size(sample.truth.without_crowds())
         done.labels.update(sample.truth.labels)
-
-
-# Return an item as a value that equals that of an identical item.
-def _content(value: Any) -> Hashable:
-    if isinstance(value, np.ndarray):
-        return value.shape, value.tobytes()
-    kind: Any = type(value)
-    if kind.__eq__ is object.__eq__ and is_dataclass(value):
-        return tuple(_content(getattr(value, one.name)) for one in fields(value))
-    return id(value) if kind.__hash__ is None else value
 
 
 # Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
@@ -375,10 +365,6 @@ def _payload(
 
 def _size(side: Prediction) -> int:
     return 1 if side.count is None else side.count
-
-
-def _items(side: Prediction) -> list[Any]:
-    return [item for items in side.items_by_label().values() for item in items]
 
 
 def notices(task: str, done: Imported) -> Iterator[str]:

@@ -26,7 +26,7 @@ from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
-from visualjudge.core.untrusted import confined_target, read_file
+from visualjudge.core.untrusted import check_file, confined_target, read_file
 from visualjudge.data.folder import LAYOUTS
 from visualjudge.vision.predictions import Prediction, WriteContext, type_of
 from visualjudge.vision.raster.images import (
@@ -85,6 +85,7 @@ class FolderWriter:
         self._images: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, Annotation] = {}
+        self._copies: dict[str, Path] = {}
         self.sources: set[str | None] = set()
         self._is_new = not self.root.exists()
         self._image_file = self.root / "images" / f"{self.task}.json"
@@ -181,9 +182,15 @@ class FolderWriter:
         relative to the folder.
 
         If a different file of that name exists, the copy's name ends in a part of its content's
-        hash.
+        hash. Files of new names are copied on :meth:`commit`.
         """
-        return self._written(read_file(path, "array"), stem, path.suffix.lower())
+        suffix = path.suffix.lower()
+        name = f"{FILES}/{slug(stem)}{suffix}"
+        if self._path(name).exists():
+            return self._written(read_file(path, "array"), stem, suffix)
+        check_file(path, "array")
+        self._copies[name] = path
+        return name
 
     def _written(self, content: bytes, stem: str, suffix: str) -> str:
         name = f"{FILES}/{slug(stem)}{suffix}"
@@ -198,9 +205,9 @@ class FolderWriter:
             path.write_bytes(content)
         return name
 
-    # Return the current path of a file of the folder, staged or final.
+    # Return the current path of a file of the folder: to be copied, staged or final.
     def _path(self, name: str) -> Path:
-        staged = self._stage / name
+        staged = self._copies.get(name, self._stage / name)
         return staged if staged.exists() else self.root / name
 
     # Copy the image, or write its stored frame as PNG if its EXIF orientation is ignored.
@@ -234,7 +241,9 @@ class FolderWriter:
             If an ``image_id`` or ``annotation_id`` already has other content; then neither file
             changes.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
+        for name, path in self._copies.items():
+            with writing(self._stage / name):
+                shutil.copyfile(path, self._stage / name)
         for folder in ("images", "annotations", FILES):
             confined_target(self.root, f"{folder}/x", of="a data folder")
         with filelock.FileLock(self.root / ".lock"):
@@ -326,12 +335,11 @@ def _metric_of(record: Mapping[str, Any]) -> str:
 
 
 def _raw(note: Annotation) -> dict[str, Any]:
-    classes = note.class_of_interest
     return {
         "annotation_id": note.annotation_id,
         "image_id": note.image_id,
         "task": note.task,
-        "class_of_interest": None if classes is None else list(classes),
+        "class_of_interest": note.class_of_interest,
         "error_type": note.error_type,
         "prompt": note.prompt,
         "prediction": dict(note.prediction),

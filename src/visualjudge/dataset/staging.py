@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.locks import FileLock
+from visualjudge.core.locks import locked
 from visualjudge.core.tables import is_remote
 
 LAST = "dataset.json"
@@ -49,7 +49,7 @@ def staged(target: Path) -> Iterator[Path]:
         If another process is writing ``target``.
     """
     stage, aside = (target.with_name(f".{target.name}.{kind}") for kind in ("partial", "replaced"))
-    lock = FileLock(stage)
+    lock = locked(stage)
     try:
         if aside.exists() and not target.exists():
             aside.rename(target)

@@ -49,7 +49,7 @@ from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
 
 KEYPOINT_NUMBERS = 51
-_NUMBERS = (float, int)
+_NUMBERS = {float, int}
 LARGEST_FLOAT = sys.float_info.max
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
@@ -316,7 +316,8 @@ def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> 
 
 def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     number = whole(raw.get("category_id")) if isinstance(raw, dict) else None
-    if not isinstance(number, (int, str)) or number not in truth.labels:
+    name = truth.labels.get(number) if isinstance(number, (int, str)) else None
+    if name is None:
         if number is None:
             raise DataError("category_id: the field is missing; class names are not accepted")
         first, name = next(iter(truth.labels.items()))
@@ -324,14 +325,14 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
             f"got {number!r}"
         )
-    return truth.labels[number]
+    return name
 
 
 def _detection(raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool) -> Detection:
     corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
     stated = raw.get("attributes")  # as CVAT writes them
     turn = stated.get("rotation") if isinstance(stated, dict) else 0
-    if turn and _finite(turn):
+    if turn and _all_finite((turn,)):
         return Detection(label, hull(turned(box, turn)), score(raw), crowd(raw))
     return Detection(label, corners, score(raw), crowd(raw), (float(box[2]), float(box[3])))
 
@@ -361,14 +362,10 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bo
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
             f"got {got}"
         )
-    area = (
-        raw.get("area")
-        if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw
-        else None
-    )
+    segmented = "segmentation" in raw and _all_finite((raw.get("area"),)) and raw["area"] > 0
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
-    return Person(points, box, area, crowd(raw), score(raw))
+    return Person(points, box, raw["area"] if segmented else None, crowd(raw), score(raw))
 
 
 def _sample(
@@ -401,13 +398,9 @@ def _xyxy(box: Any) -> Xyxy:
     return x, y, x + w, y + h
 
 
-def _finite(value: Any) -> bool:
-    return _all_finite((value,))
-
-
 # The sum of numbers with an infinite one or a NaN, which compares false, is no finite one.
 def _all_finite(values: Sequence[Any]) -> bool:
-    return all(type(one) in _NUMBERS for one in values) and abs(sum(values)) <= LARGEST_FLOAT
+    return _NUMBERS.issuperset(map(type, values)) and abs(sum(values)) <= LARGEST_FLOAT
 
 
 _READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]] = {

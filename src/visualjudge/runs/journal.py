@@ -19,7 +19,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
-from visualjudge.core.locks import FileLock
+from visualjudge.core.locks import locked
 from visualjudge.core.untrusted import BOUNDS, open_file
 
 Record = Mapping[str, Any]
@@ -114,7 +114,7 @@ class Journal:
         self.path = Path(path)
         # Bytes of the partial lines that were removed.
         self.torn_bytes = 0
-        self._lock = FileLock(self.path)
+        self._lock = locked(self.path)
         self._file: int | None = None
         try:
             self._open()

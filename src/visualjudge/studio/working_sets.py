@@ -22,7 +22,7 @@ from pydantic import (
 
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
-from visualjudge.core.locks import FileLock
+from visualjudge.core.locks import locked
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.untrusted import read_file
 
@@ -129,7 +129,7 @@ class WorkingSets:
             If the file cannot be written.
         """
         with self._lock:
-            lock = FileLock(self.path)
+            lock = locked(self.path)
             try:
                 before = self.marks()
                 after = {name: change.applied(before.get(name, UNMARKED)) for name in identities}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from html import escape
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import columns, table_layout
-from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked, share_of
+from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference
@@ -38,7 +38,6 @@ from visualjudge.analysis.decisions.may_rank_models import KIND, System, sources
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
     SHORT,
-    Facts,
     ModelAnswer,
     model_answer,
 )
@@ -77,12 +76,6 @@ from visualjudge.core.text_tables import Table, folded
 
 Part = Table | tuple[str, ...]
 """A table of the card, or some of its lines."""
-STATE_OF: Mapping[AnswerState, State] = {
-    "yes": "pass",
-    "in_part": "undecided",
-    "no": "fail",
-    "too_few": "undecided",
-}
 UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
 RADIUS_ALPHA = 0.1
 
@@ -102,7 +95,8 @@ class Answer:
         """The answer as the state of a check, for colours and icons."""
         if self.models.state == "too_few" and not self.models.pairs:
             return "not_measured"
-        return STATE_OF[self.models.state]
+        of_answer: dict[AnswerState, State] = {"yes": "pass", "no": "fail"}
+        return of_answer.get(self.models.state, "undecided")
 
     @property
     def answer(self) -> str:
@@ -137,8 +131,8 @@ class JudgeCard(Answer):
         main = self.system.main
         gain = [row.sentence for row in self.result.photograph[:1]]
         yield (self.answer, *gain, *self.remarks.lines)
-        yield pairs_table(self)
-        yield checks_table([self])
+        yield pairs_table(self.models)
+        yield checks_table({self.judge: self.checks})
         if main:
             yield sources_table(main)
         yield tuple(self.descriptions)
@@ -257,14 +251,15 @@ def answer_of(
     notes = {"macro_accuracy": constant}
     lines = [check(name, found, notes.get(name, "")) for name, found in measured.items()]
     checks = (*lines, _failed(study, run), _favour(ordered))
-    facts = Facts(
+    failing = [line.failing for line in checks if line.state == "fail"]
+    models = model_answer(
+        ordered.models,
         max(lines[0].images, ordered.images),
         _accuracy(pairwise),
-        ordered.why,
-        _unskilled(pairwise),
+        why=ordered.why,
+        unskilled=_unskilled(pairwise),
+        qualifiers=(*failing, *qualifiers),
     )
-    failing = [line.failing for line in checks if line.state == "fail"]
-    models = model_answer(ordered.models, facts, (*failing, *qualifiers))
     return Answer(study.runs[run].name, models, checks, ordered)
 
 
@@ -316,7 +311,7 @@ def _failed(study: Study, run: int) -> Check:
     if table.is_empty():
         return check("failed", NOT_MEASURED)
     sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
-    share = share_of(sums.shares("failed", "all"))
+    share = sums.shares("failed", "all")[0]
     may = percent(1 - TAIL ** (1 / share.images))
     note = f"no reply failed here, but all replies may fail on up to {may} of images"
     return check("failed", share, "" if share.value else note)
@@ -408,8 +403,8 @@ TASK: table_layout.Table[Answer] = table_layout.Table(
         Column(None, "judge", "Judge", text=True),
         Column("task", "task", "Task", plain_name, text=True),
         Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
-        of_row("Pairs separated", separated),
-        of_row("Resolution", resolution),
+        Column(None, "models", "Pairs separated", separated),
+        Column(None, "models", "Resolution", resolution),
         of_row("Accuracy", lambda task: task.checks[0].shown),
         block("answer", "models", ANSWER),
         Column("card", CARD_OF_TASK.json),

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from visualjudge.analysis import table_layout
 from visualjudge.analysis.figure_text import NONE, many, number, percent, percents, points, span
 from visualjudge.analysis.table_layout import Column, as_named, grid, of_row
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.text_tables import Styled, Table
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import JudgeCard
 
 Interval = tuple[float, float]
 State = Literal["pass", "fail", "undecided", "not_measured"]
@@ -182,17 +179,12 @@ CHECK: table_layout.Table[Check] = table_layout.Table(
 )
 
 
-def checks_table(judges: Sequence[JudgeCard]) -> Table:
-    """Return the checks: of one judge with all figures, of several side by side."""
+def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
+    """Return the checks by judge: of one with all figures, of several side by side."""
     if len(judges) == 1:
-        return grid(CHECK, judges[0].checks)
+        return grid(CHECK, *judges.values())
     rows = [
-        (
-            one[0].threshold.title,
-            one[0].threshold.required,
-            *(_state(c.state, c.shown) for c in one),
-        )
-        for one in zip(*(judge.checks for judge in judges), strict=True)
+        (threshold.title, threshold.required, *(_state(one.state, one.shown) for one in beside))
+        for threshold, *beside in zip(THRESHOLDS.values(), *judges.values(), strict=bool(judges))
     ]
-    names = (judge.judge for judge in judges)
-    return Table(("Check", "Required", *names), tuple(rows), keys=2)
+    return Table(("Check", "Required", *judges), tuple(rows), keys=2)

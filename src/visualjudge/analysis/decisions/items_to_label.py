@@ -110,8 +110,7 @@ def label_study(
 
 def _number(wanted: int | None, left: int, noun: str) -> int:
     """Return how many of the ``left`` unlabelled items are drawn."""
-    if not left:
-        raise DataError(f"every {noun} has a label: nothing is left to draw")
-    if wanted is not None and wanted > left:
-        raise DataError(f"--n must be at most the {left} {noun}s without a label, got {wanted}")
-    return min(USUAL, left) if wanted is None else wanted
+    drawn = wanted or min(USUAL, left) or USUAL
+    if drawn > left:
+        raise DataError(f"--n must be at most the {left} {noun}s without a label, got {drawn}")
+    return drawn

@@ -64,11 +64,6 @@ class KindOfSystem:
     """
 
     @property
-    def measure(self) -> str:
-        """Name of the means."""
-        return MEASURES[self.kind]
-
-    @property
     def sources(self) -> list[SourceByJudge]:
         """The sources in the order of ``names``."""
         found = self.found
@@ -82,7 +77,7 @@ class KindOfSystem:
         tau, sources = self.found.tau_b, many(len(self.names), "source")
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
-            f"Order of {sources} by {self.measure}: τ-b {number3(tau.value)}{least}, over "
+            f"Order of {sources} by {MEASURES[self.kind]}: τ-b {number3(tau.value)}{least}, over "
             f"{many(self.found.pairs, 'pair')}."
         )
 
@@ -147,7 +142,8 @@ SOURCE: table_layout.Table[SourceByJudge] = table_layout.Table(
 )
 KIND: table_layout.Table[KindOfSystem] = table_layout.Table(
     (
-        *as_named("kind", "measure", "left_out"),
+        *as_named("kind", "left_out"),
+        Column("measure", lambda kind: MEASURES[kind.kind]),
         Column("tau_b", "found.tau_b.value"),
         Column("ci95", "found.tau_b.interval"),
         Column("images", "found.images"),
@@ -168,7 +164,7 @@ def sources_table(kind: KindOfSystem) -> Table:
         notes.append(f"Left out, because no usable reply compares them: {left}.")
     rows = sorted(kind.sources, key=lambda row: (row.group, -row.judged))
     hidden = [] if apart else ["group"]
-    title = f"Sources by {kind.measure}"
+    title = f"Sources by {MEASURES[kind.kind]}"
     return grid(SOURCE, rows, title=title, notes=notes, keys=1 + apart, hidden=hidden)
 
 

@@ -47,23 +47,26 @@ class ModelAnswer(PairsOfModels):
         return max(low for low, _ in ends), max(high for _, high in ends)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is known beside the pairs: the number of images, the accuracy in words, why no models
-    are compared, and why the judge is proven not to judge.
-    """
-
-    images: int
-    accuracy: str | None
-    why: str | None = None
-    unskilled: str | None = None
-
-
 def model_answer(
-    models: PairsOfModels | None, facts: Facts, qualifiers: Sequence[str] = ()
+    models: PairsOfModels | None,
+    images: int,
+    accuracy: str | None,
+    *,
+    why: str | None = None,
+    unskilled: str | None = None,
+    qualifiers: Sequence[str] = (),
 ) -> ModelAnswer:
-    """Return the answer; ``qualifiers`` are statements of the checks that fail."""
-    state, sentence = _stated(models, facts)
+    """Return the answer of a judge that was asked about so many ``images``, with its accuracy in
+    words. ``why`` no models are compared, ``unskilled`` why it is proven not to judge;
+    ``qualifiers`` are statements of the checks that fail.
+    """
+    state: AnswerState = "no"
+    if unskilled:
+        sentence = f"No: {unskilled}. Ask another judge."
+    elif models is None:
+        state, sentence = "too_few", _unknown(images, accuracy, why)
+    else:
+        state, sentence = _stated(models, accuracy)
     notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
     found = models or PairsOfModels((), None, None, 0)
     return ModelAnswer(**vars(found), state=state, sentence=sentence + notes)
@@ -78,11 +81,7 @@ ANSWER: table_layout.Table[ModelAnswer] = table_layout.Table(
 """The answer in files."""
 
 
-def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, str]:
-    if facts.unskilled:
-        return "no", f"No: {facts.unskilled}. Ask another judge."
-    if models is None:
-        return "too_few", _unknown(facts)
+def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, str]:
     pairs = sorted(models.pairs, key=lambda pair: -pair.images)
     right, wrong, undecided, close = (
         [pair for pair in pairs if pair.state == state]
@@ -94,14 +93,14 @@ def _stated(models: PairsOfModels | None, facts: Facts) -> tuple[AnswerState, st
         return "no", f"No: {_reversed(wrong[0], groups)}{rightly}. Ask another judge."
     if models.images < LEAST_IMAGES:
         few = f"{models.images} of at least {LEAST_IMAGES}"
-        return "too_few", f"Not with these images: {few}. {_so_far(pairs, facts)}"
+        return "too_few", f"Not with these images: {few}. {_so_far(pairs, accuracy)}"
     if all(pair.truth is None for pair in pairs):
         return "too_few", _without_truth(pairs, total)
     open_pairs = f"; {_open(undecided, groups)}" if undecided else ""
     too_close = "".join(f"; {part}" for part in _too_close(close, groups))
     if not right:
         hopeless = undecided and not any(pair.needs_images for pair in undecided)
-        todo = _next(facts, "ask another judge." if hopeless else "")
+        todo = _next(accuracy, "ask another judge." if hopeless else "")
         rest = f"none of {total} is separated on {many(models.images, 'image')}"
         return "too_few", f"Not with these images: {rest}{open_pairs or too_close}. {todo}"
     are = "is" if len(right) == 1 else "are"
@@ -151,10 +150,10 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
     return f"it can’t separate {_named(soon, groups)} yet ({more} more images){rest}"
 
 
-def _so_far(pairs: Sequence[PairOfModels], facts: Facts) -> str:
+def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:
     best = max(pairs, key=lambda pair: abs(pair.judge - 0.5))
     first, second = (best.a, best.b) if best.judge >= 0.5 else (best.b, best.a)
-    return f"So far it puts {first} above {second}; {lower_first(_next(facts))}"
+    return f"So far it puts {first} above {second}; {lower_first(_next(accuracy))}"
 
 
 def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
@@ -169,22 +168,22 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
     )
 
 
-def _unknown(facts: Facts) -> str:
-    known = f"it was asked about {many(facts.images, 'image')}"
-    if facts.accuracy:
-        known = f"it is right in {facts.accuracy}"
+def _unknown(images: int, accuracy: str | None, why: str | None) -> str:
+    known = f"it was asked about {many(images, 'image')}"
+    if accuracy:
+        known = f"it is right in {accuracy}"
     advice = "Import or perturb predictions of two models."
-    if facts.why == NO_ANSWER:
+    if why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."
-    return f"Not known: {facts.why}; {known}. {advice}"
+    return f"Not known: {why}; {known}. {advice}"
 
 
 NO_ANSWER = "it answered no question on the sources"
 
 
-def _next(facts: Facts, advice: str = "") -> str:
+def _next(accuracy: str | None, advice: str = "") -> str:
     """Say how accurate the judge is, and what to do."""
-    known = f"It is right in {facts.accuracy}; " if facts.accuracy else ""
+    known = f"It is right in {accuracy}; " if accuracy else ""
     more = "more images are needed: `visualjudge plan` says how many."
     return known + (advice or more)
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from visualjudge.analysis import table_layout
-from visualjudge.analysis.answer import PairOfModels, PairState
+from visualjudge.analysis.answer import PairOfModels, PairsOfModels, PairState
 from visualjudge.analysis.figure_text import NONE, many, number, percent, percents
 from visualjudge.analysis.table_layout import Column, as_named, grid, of_row
 from visualjudge.core.text_tables import Table
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Answer
 
 MOST_ROWS = 15
 STATE_WORDS: dict[PairState, str] = {
@@ -50,21 +45,21 @@ PAIR: table_layout.Table[PairOfModels] = table_layout.Table(
 )
 
 
-def separated(found: Answer) -> str:
+def separated(models: PairsOfModels) -> str:
     """Return how many pairs are separated, as "5 of 6"."""
-    pairs = found.models.pairs
+    pairs = models.pairs
     return f"{sum(pair.state == 'right' for pair in pairs)} of {len(pairs)}" if pairs else NONE
 
 
-def resolution(found: Answer) -> str:
+def resolution(models: PairsOfModels) -> str:
     """Return the resolution in points of score."""
-    points = found.models.resolution
+    points = models.resolution
     return NONE if points is None else f"{points:.1f} points"
 
 
-def pairs_table(found: Answer) -> Table:
+def pairs_table(models: PairsOfModels) -> Table:
     """Return each pair of models by judge and by truth."""
-    models, notes = found.models, []
+    notes = []
     if models.resolution is not None:
         twice = models.resolution_twice
         more = "" if twice is None else f", {twice:.1f} with twice the images"

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+import polars as pl
+
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.text_tables import csv_text
+from visualjudge.core.text_tables import harmless
 
 WIDE = 720.0
 """Width of a figure on a screen, in pixels."""
@@ -42,32 +44,19 @@ class Figure:
         """Return an SVG element for a page with the stylesheet of figures."""
         return self.draw(WIDE).svg(self.finding)
 
-    def element(self, heading: str = "h3") -> str:
-        """Return a figure element for a page with the stylesheet of figures: finding,
-        drawing, caption and data.
-        """
-        link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
-        finding, caption, reading = (
-            escape(unbroken(said)) for said in (self.finding, self.caption, self.reading)
-        )
-        if reading:
-            reading = (
-                f'<details class="reading"><summary>How to read it</summary>{reading}</details>'
-            )
-        return (
-            f'<figure id="figure-{escape(self.name)}"><{heading}>{finding}</{heading}>'
-            f"{self.inline()}<figcaption>{caption} {link}{reading}</figcaption></figure>"
-        )
-
-    @property
-    def csv(self) -> str:
-        """Return the data as CSV with a header and unrounded numbers."""
-        return csv_text(self.columns, self.rows)
-
     @property
     def csv_link(self) -> str:
         """Return the data as a data URI for a link."""
         return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
+
+    @property
+    def csv(self) -> str:
+        """Return the data as CSV with a header and unrounded numbers."""
+        return harmless(
+            pl.DataFrame(
+                self.rows, self.columns, orient="row", strict=False, infer_schema_length=None
+            )
+        ).write_csv()
 
     def save(self, path: str | Path) -> Path:
         """Write the figure as ``.svg`` or its data as ``.csv``.

@@ -95,15 +95,15 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         rows = [row for row, some in zip(own, figures, strict=True) if set(some) != {None}]
         few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
         notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
-        tables.append(grid(RATER, rows, title=title, notes=notes, keys=2))
+        tables += [grid(RATER, rows, title=title, notes=notes, keys=2)] if own else []
     several = [row for row in result.alpha if row.people > 1]
     without = [plain_name(row.dimension) for row in several if row.alpha is None]
     notes = [f"No α (too few units, or all alike): {listed(without)}."] if without else []
     rated = [row for row in several if row.alpha is not None]
-    tables.append(grid(ALPHA, rated, title="Do people agree?", notes=notes))
+    tables += [grid(ALPHA, rated, title="Do people agree?", notes=notes)] if several else []
     title = "Could a judge replace people?"
-    tables.append(grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2))
-    return [table for table in tables if table.rows]
+    tests = grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2)
+    return [*tables, tests] if result.alt_test else tables
 
 
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
@@ -130,14 +130,12 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
 
 def html(result: PeopleAgreement) -> str:
     """Return a self-contained page: the figure, then the tables."""
-    figure = agreement_figure(result)
-    drawn = Markup(figure.element("h2")) if isinstance(figure, Figure) else figure.reason
     return (
         environment()
         .get_template("agreement.html.j2")
         .render(
             style=Markup(page_style(asset("agreement.css"))),
-            figure=drawn,
-            tables=[Markup(table.html()) for table in tables_of(result)],
+            figure=agreement_figure(result),
+            tables=tables_of(result),
         )
     )

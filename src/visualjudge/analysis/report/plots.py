@@ -377,7 +377,7 @@ def pairs_plot(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
             notes[row] = state_words(pair) if len(drawn) == 1 else ""
         series.append((k, judge.judge, told))
     known = any(share.value is not None for share in truth.values())
-    said = [f"{judge.judge} separates {separated(judge)} pairs rightly" for judge in drawn]
+    said = [f"{judge.judge} separates {separated(judge.models)} pairs rightly" for judge in drawn]
     return estimates_plot(
         "pairs",
         listed(said),

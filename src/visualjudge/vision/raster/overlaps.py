@@ -33,8 +33,10 @@ def box_ious(first: FloatArray, second: FloatArray, crowd: BoolArray | None = No
     DataError
         If there are more than :data:`MOST_PAIRS`.
     """
-    extents = [np.column_stack([one[:, :2], one[:, 2:] - one[:, :2]]) for one in (first, second)]
-    return _by_rows(coco_mask.bbox_iou, extents[0], extents[1], crowd)
+    extents = np.array(first, np.float64), np.array(second, np.float64)
+    for one in extents:
+        one[:, 2:] -= one[:, :2]
+    return _by_rows(coco_mask.bbox_iou, *extents, crowd)
 
 
 def mask_ious(
@@ -59,7 +61,7 @@ def _by_rows(
     rows = max(1, _PAIRS_OF_A_CALL // max(1, others))
     for start in range(0, count if others else 0, rows):
         values[start : start + rows] = iou(first[start : start + rows], second, flags)
-    return np.nan_to_num(values, copy=False)
+    return np.where(values > 0, values, 0.0)  # hotcoco has NaN for two boxes without area
 
 
 def check_pairs(count: int) -> None:

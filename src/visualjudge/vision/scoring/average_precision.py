@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -76,12 +76,12 @@ class CocoImages:
         sides = [[side.items_by_label() for side in pair] for pair in images]
         labels = sorted({label for pair in sides for side in pair for label in side})
         self._codes = {label: k for k, label in enumerate(labels)}
-        truths = self._annotations([truth for _, truth in sides])
+        self._evaluations: dict[tuple[float, ...], COCOeval] = {}
         self._truth = COCO(
             {
                 "images": [{"id": k} for k in range(self.count)],
                 "categories": [{"id": k, "name": label} for label, k in self._codes.items()],
-                "annotations": [item | {"id": k} for k, item in enumerate(truths, 1)],
+                "annotations": list(self._annotations([truth for _, truth in sides])),
             }
         )
         found = list(self._annotations([found for found, _ in sides]))
@@ -93,10 +93,10 @@ class CocoImages:
 
     def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
         """Return AP, or None if no ground truth must be found."""
-        evaluation = self._evaluated
+        evaluation = self._evaluated(*thresholds)
         evaluation.accumulate()
         assert evaluation.eval is not None, "it was accumulated"
-        values = evaluation.eval["precision"][[COCO_THRESHOLDS.index(one) for one in thresholds]]
+        values = evaluation.eval["precision"]
         known = values[values > -1]  # -1: no ground truth of the class
         return float(known.mean()) if known.size else None
 
@@ -104,40 +104,43 @@ class CocoImages:
         """Return the confidences of the predictions that count, shape (n,), whether they are right
         at one IoU (OKS), and the number of ground truths to find.
         """
-        images = [one for one in self._evaluated.eval_imgs if one is not None]
-        place = COCO_THRESHOLDS.index(threshold)
-        flags = [
-            (score, matched, ignored)
-            for one in images
-            for score, matched, ignored in zip(
-                one["dtScores"], one["dtMatched"][place], one["dtIgnore"][place], strict=True
-            )
-            if not ignored
-        ]
+        images = [one for one in self._evaluated(threshold).eval_imgs if one is not None]
+        scores = np.array([score for one in images for score in one["dtScores"]], np.float64)
+        right, ignored = (
+            np.array([flag for one in images for flag in one[name][0]], np.bool_)
+            for name in ("dtMatched", "dtIgnore")
+        )
         truths = sum(one["gtIgnore"].count(False) for one in images)
-        scores, right, _ = zip(*flags, strict=True) if flags else ((), (), ())
-        return np.array(scores), np.array(right, dtype=np.bool_), truths
+        return scores[~ignored], right[~ignored], truths
 
     def _annotations(self, images: Sequence[dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
+        numbers = count(1)
         for k, items in enumerate(images):
             for label, same in items.items():
-                about = {"image_id": k, "category_id": self._codes[label], "area": 0.0}
+                code = self._codes[label]
                 for item in same:
-                    crowd = {"iscrowd": int(item.iscrowd), "score": item.score}
-                    yield about | crowd | self._ranked.annotation(item)
+                    yield {
+                        "id": next(numbers),
+                        "image_id": k,
+                        "category_id": code,
+                        "area": 0.0,
+                        "iscrowd": int(item.iscrowd),
+                        "score": item.score,
+                        **self._ranked.annotation(item),
+                    }
 
-    @functools.cached_property
-    def _evaluated(self) -> COCOeval:
+    def _evaluated(self, *thresholds: float) -> COCOeval:
+        if thresholds in self._evaluations:
+            return self._evaluations[thresholds]
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
                 "AP cannot be computed in a process forked after one: hotcoco's threads are not "
                 "in it; start processes by 'spawn'"
             )
         _PROCESS[:] = [os.getpid()]
-        # at COCO_THRESHOLDS, which are its defaults
         evaluation = COCOeval(self._truth, self._found, self._ranked.kind)
         parameters = evaluation.params
         parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
-        parameters.max_dets = [self._ranked.most]
+        parameters.max_dets, parameters.iou_thrs = [self._ranked.most], list(thresholds)
         evaluation.evaluate()
-        return evaluation
+        return self._evaluations.setdefault(thresholds, evaluation)

@@ -78,16 +78,11 @@ def labelled_f1_by_class(
     """Return :func:`labelled_f1` for each of ``labels``; every pair of items is compared once."""
     values, crowd = _within_labels(prediction, truth, similarity)
     hits, left_out = _reached(values, crowd)
-    codes = {label: k for k, label in enumerate(dict.fromkeys(labels))}
-    ours = np.array([codes.get(item.label, -1) for item in prediction.items], dtype=np.intp)
-    theirs = np.array([codes.get(item.label, -1) for item in truth.items], dtype=np.intp)[~crowd]
-    found = np.zeros((len(codes) + 1, len(THRESHOLDS)))  # the last row is of other labels
-    counted = np.zeros_like(found)
-    np.add.at(found, ours, hits)
-    np.add.at(counted, ours, ~left_out)
-    np.add.at(counted, theirs, 1)
-    shares = _f1(found, counted).mean(axis=1).tolist()
-    return [shares[codes[label]] for label in labels]
+    chosen = np.array(labels, dtype=np.object_)[:, None]
+    ours, theirs = ((chosen == _labels(side)).astype(np.float64) for side in (prediction, truth))
+    counted = ours @ ~left_out + (theirs @ ~crowd)[:, None]
+    shares: list[float] = _f1(ours @ hits, counted).mean(axis=1).tolist()
+    return shares
 
 
 # Return similarities that are 0 between different labels, and which ground truths are crowd
@@ -95,12 +90,12 @@ def labelled_f1_by_class(
 def _within_labels(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> tuple[FloatArray, BoolArray]:
-    ours, theirs = (
-        np.array([item.label for item in side.items], dtype=np.object_)
-        for side in (prediction, truth)
-    )
     values = similarity(prediction.items, truth.items)
-    return np.where(ours[:, None] == theirs, values, 0.0), crowds(truth.items)
+    return values * (_labels(prediction)[:, None] == _labels(truth)), crowds(truth.items)
+
+
+def _labels(side: LabelledItems) -> np.ndarray:
+    return np.array([item.label for item in side.items], dtype=np.object_)
 
 
 def crowds(items: Sequence[Any]) -> BoolArray:
