@@ -1,4 +1,4 @@
-"""The types of ``import visualjudge`` for type checkers and editors: ``__init__.pyi`` of the package.
+"""The types of ``import visualjudge`` for type checkers and editors: ``__init__.pyi`` of it.
 
 The names are imported when first used, and the keywords of `judge`, `build` and others are the
 fields of a record: neither is seen without being run. ``tools/docs_pages.py`` writes the file.
