@@ -89,9 +89,12 @@ def fit(
     """
     large = x.shape[0] * x.shape[1] > MOST_CELLS
     rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float)
-    beta = np.zeros(rows.shape[1])
     values, vectors = np.linalg.eigh(_product(rows, np.ones(y.size)))
     basis = vectors[:, values > FLAT * values.max(initial=0.0)]  # of what the data determine
+    lift = np.eye(rows.shape[1]) if large else basis
+    if not large:  # by these alone, which are far fewer where most sources do not play
+        rows, basis = rows @ basis, np.eye(basis.shape[1])
+    beta = np.zeros(rows.shape[1])
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
         information = _product(rows, weight)
@@ -101,20 +104,25 @@ def fit(
         if penalised:
             lever = weight * (rows @ inverse * rows).sum(1)
             residual = residual + np.asarray(lever).ravel() * (0.5 - mean)
-        step = np.clip(inverse @ (rows.T @ residual), -LONGEST, LONGEST)
+        step = inverse @ (rows.T @ residual)
+        if link == "identity":
+            beta = step
+            break
+        step = step * LONGEST / max(LONGEST, np.abs(step).max(initial=0.0))
         if penalised:  # a whole step may overshoot, for ever
             least = _likelihood(rows, y, beta, basis)
             while _likelihood(rows, y, beta + step, basis) < least and np.abs(step).max() > CLOSE:
                 step = step / 2
         beta = beta + step
-        if link == "identity" or np.abs(step).max(initial=0.0) < CLOSE:
+        if np.abs(step).max(initial=0.0) < CLOSE:
             break
     if link == "identity":
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(np.unique(image, return_inverse=True)[1])
-    far = moved(rows, weight, residual, place, inverse, many)
-    determined = np.diag(inverse @ information)
+    far = moved(rows, weight, residual, place, inverse, many) @ lift.T
+    determined = np.diag(lift @ inverse @ information @ lift.T)
+    alone, beta = lift @ alone @ lift.T, lift @ beta
     return Fit(beta, far, far.T @ far, alone, determined, residual, names.size, penalised)
 
 
