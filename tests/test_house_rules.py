@@ -66,7 +66,7 @@ OVER: dict[str, tuple[int, str]] = {
     "apps": (5847, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 33_078, 412_123
+MOST_STATEMENTS, MOST_TOKENS = 33_077, 412_117
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {
