@@ -21,7 +21,6 @@ from scipy import special
 
 from visualjudge.analysis.accuracy_cells import (
     image_sums,
-    share_of,
 )
 from visualjudge.analysis.estimate import LEAST_IMAGES, LEVEL, TAIL, holm, renumbered, too_few
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
@@ -149,8 +148,8 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
     sums = image_sums(pairs, [], values)
     usable, same, _, held = (int(sums.total(name)[0]) for name in names)
     return Swap(
-        NOTHING if held == pairs.height else share_of(sums.shares("consistent", "told")),
+        NOTHING if held == pairs.height else sums.shares("consistent", "told")[0],
         same / usable if usable else None,
-        share_of(sums.shares("both_right", "n")),
+        sums.shares("both_right", "n")[0],
         held,
     )

@@ -228,8 +228,8 @@ def _row(
         spearman_ci95=_ends(mean_rho, sizes),
         kendall_tau=known(mean_tau[0]),
         kendall_ci95=_ends(mean_tau, sizes),
-        pairwise_accuracy=known(share.value[0]),
-        pairwise_ci95=share.interval(0),
+        pairwise_accuracy=share[0].value,
+        pairwise_ci95=share[0].interval,
         pairs=int(told.sum()),
         by_source=tuple(known(value) for value in rho[0]),
     )

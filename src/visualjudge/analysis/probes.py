@@ -50,7 +50,7 @@ from functools import partial
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums, share_of
+from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import (
@@ -277,7 +277,7 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     sums = image_sums(pairs, [], values)
     ((gain, _),) = gaps(sums)
     inner = _inner(sums) if gain.interval else None
-    seen_share, blind_share = (share_of(sums.shares(name, "n")) for name in ("seen", "blind"))
+    seen_share, blind_share = (sums.shares(name, "n")[0] for name in ("seen", "blind"))
     return Without(seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique())
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import columns, table_layout
-from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked, share_of
+from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference
@@ -311,7 +311,7 @@ def _failed(study: Study, run: int) -> Check:
     if table.is_empty():
         return check("failed", NOT_MEASURED)
     sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
-    share = share_of(sums.shares("failed", "all"))
+    share = sums.shares("failed", "all")[0]
     may = percent(1 - TAIL ** (1 / share.images))
     note = f"no reply failed here, but all replies may fail on up to {may} of images"
     return check("failed", share, "" if share.value else note)
