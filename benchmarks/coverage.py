@@ -146,7 +146,7 @@ def right_of(found: Drawn) -> FloatArray:
 
 def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
     """Shares, agreement, and paired differences of two judges."""
-    yield "accuracy", held(shares(*by_image(found, right_of(found))).interval(), true.accuracy)
+    yield "accuracy", held(shares(*by_image(found, right_of(found)))[0].interval, true.accuracy)
     other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
     both = pl.DataFrame({"question": np.arange(found.a.size), "cluster": found.image,
                          "right": right_of(found) > 0, "right_b": right_of(other) > 0})  # fmt: skip
@@ -278,7 +278,7 @@ def of_shares(sets: int) -> dict[str, Cell]:
             own = rng.beta(share * k, (1 - share) * k, cases.size) if alike else share
             right = rng.binomial(cases, own) * (rng.random(cases.size) >= fail)
             found = shares(right.astype(float), cases.astype(float))
-            seen.append(held(found.interval(), share * (1 - fail)))
+            seen.append(held(found[0].interval, share * (1 - fail)))
         out[name] = {"share": (float(np.nanmean([s[0] for s in seen])),
                                float(np.nanmean([s[1] for s in seen])))}  # fmt: skip
     return out

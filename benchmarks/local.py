@@ -242,7 +242,7 @@ def _interval(right: np.ndarray, place: np.ndarray) -> Ends:
     cases = np.bincount(place).astype(np.float64)
     if len(cases) < FEWEST_IMAGES or not np.isfinite(right).all():
         return None
-    return shares(np.bincount(place, right), cases, graded=True).interval()
+    return shares(np.bincount(place, right), cases, graded=True)[0].interval
 
 
 def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:

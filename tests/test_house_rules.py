@@ -45,7 +45,7 @@ def test_file_has_one_subject_and_a_docstring() -> None:
 BUDGET = {
     "core": 1050,
     "vision": 4500,
-    "formats": 1687,
+    "formats": 1686,
     "data": 950,
     "prompts": 450,
     "dataset": 1800,
@@ -60,13 +60,13 @@ BUDGET = {
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
-    "core": (1324, "HTML tables (with the report's templates), the registry's guards"),
+    "core": (1319, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
     "data": (1011, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "analysis": (6413, "figures of pairs of judges, encodings, sources and raters; decisions"),
+    "analysis": (6285, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5847, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 33_217, 414_040
+MOST_STATEMENTS, MOST_TOKENS = 33_077, 412_117
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

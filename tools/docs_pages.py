@@ -1,5 +1,6 @@
 """Pages that are made: one for each task, all commands, and two short forms of the pages, for
-agents (AGENTS.md) and language models (docs/llms.txt); ``--check`` says which are stale.
+agents (AGENTS.md) and language models (docs/llms.txt), and the types of the package for type
+checkers; ``--check`` says which are stale.
 
     python tools/docs_pages.py [--check]
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from stub import stub
 from typer.testing import CliRunner
 
 from visualjudge.cli.main import COMMANDS, app, command_named
@@ -112,6 +114,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "cli.md", commands_page()
     yield ROOT / "AGENTS.md", agents_page()
     yield DOCS / "llms.txt", overview()
+    yield ROOT / "src/visualjudge/__init__.pyi", stub()
 
 
 # ---------------------------------------------------------------- tasks

@@ -29,75 +29,16 @@ In scripts and notebooks::
     run = vj.judge(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
     vj.analyse([run]).report("report.html")
 
-The names below are imported when first used, so that ``import visualjudge`` stays quick.
+The names below are imported when first used, so that ``import visualjudge`` stays quick; their
+types are in ``__init__.pyi``, which ``tools/docs_pages.py`` makes.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
-    from visualjudge.apps.frontdoor.data import (
-        Data as Data,
-        build as build,
-        import_samples as import_samples,
-        open_data as open_data,
-    )
-    from visualjudge.apps.frontdoor.decisions import (
-        card as card,
-        correct as correct,
-        label as label,
-    )
-    from visualjudge.apps.frontdoor.judge import (
-        client as client,
-        judge as judge,
-        judge_async as judge_async,
-    )
-    from visualjudge.apps.frontdoor.opened_run import Run as Run, open_run as open_run
-    from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
-    from visualjudge.apps.planning.study_designs import plan as plan
-    from visualjudge.clients.base import Client as Client
-    from visualjudge.dataset.exports import Format as Format
-    from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
-    from visualjudge.formats.importers import Importer as Importer
-    from visualjudge.formats.python_samples import from_supervision as from_supervision
-    from visualjudge.formats.sample import Sample as Sample
-    from visualjudge.plugins import (
-        register_backend as register_backend,
-        register_encoding as register_encoding,
-        register_export as register_export,
-        register_importer as register_importer,
-        register_judge as register_judge,
-        register_metric as register_metric,
-        register_probe as register_probe,
-        register_prompts as register_prompts,
-        register_question_judge as register_question_judge,
-        register_task as register_task,
-        register_type as register_type,
-    )
-    from visualjudge.replies import read_reply as read_reply
-    from visualjudge.vision.base import Mark as Mark
-    from visualjudge.vision.drawing.encoded import Scene as Scene
-    from visualjudge.vision.encode import (
-        Encoded as Encoded,
-        encode as encode,
-        encodings as encodings,
-    )
-    from visualjudge.vision.predictions import Prediction as Prediction
-    from visualjudge.vision.rows import (
-        Encoding as Encoding,
-        ErrorType as ErrorType,
-        Metric as Metric,
-        PredictionType as PredictionType,
-        Ranked as Ranked,
-        Task as Task,
-    )
-    from visualjudge.vision.score import score as score
-    from visualjudge.vision.view import Given as Given
-
-__version__ = "1.1.0.dev0"
+__version__ = "1.1.0"
 
 
 _NAMES = {

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from visualjudge.core.errors import UsageError, one_of
 
@@ -77,25 +77,31 @@ def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..
     taken = [inspect.Parameter(x.name, kind, default=x.default, annotation=x.type) for x in every]
 
     def decorated(function: Callable[..., Result]) -> Callable[..., Result]:
-        @functools.wraps(function)
-        def called(*positional: Any, **given: Any) -> Result:
+        def with_record(given: dict[str, Any]) -> dict[str, Any]:
             if "options" in given:
-                return function(*positional, **given)
+                return given
             own = {one.name: given.pop(one.name) for one in every if one.name in given}
             parts = {name: own.pop(name) for name in owners if name in own}
             for name, value in parts.items():
                 whole = own.get(owners[name], inner[owners[name]])
                 own[owners[name]] = type(whole)(**{**vars(whole), name: value})
-            return function(*positional, options=record(**own), **given)
+            return {**given, "options": record(**own)}
 
+        @functools.wraps(function)
+        def called(*positional: Any, **given: Any) -> Any:
+            return function(*positional, **with_record(given))
+
+        @functools.wraps(function)
+        async def awaited(*positional: Any, **given: Any) -> Any:
+            return await cast(Any, function(*positional, **with_record(given)))
+
+        shown: Any = awaited if inspect.iscoroutinefunction(function) else called
         stated = inspect.signature(function)
         others = [one for one in stated.parameters.values() if one.name != "options"]
         parameters = sorted([*others, *taken], key=lambda parameter: parameter.kind)
-        called.__signature__ = stated.replace(  # type: ignore[attr-defined]
-            parameters=parameters
-        )
-        del called.__wrapped__  # tools that make pages would show its signature instead
-        return called
+        shown.__signature__ = stated.replace(parameters=parameters)
+        del shown.__wrapped__  # tools that make pages would show its signature instead
+        return shown  # type: ignore[no-any-return]
 
     return decorated
 

@@ -63,6 +63,10 @@ def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> No
     assert {pair.state for pair in found.pairs} == {"right"}
     for pair in found.pairs:
         assert pair.judge == pair.truth and pair.judge_ci95 == pair.truth_ci95
+        assert (
+            pair.judge_ci95 is not None
+            and 0.5 < pair.judge_ci95[0] < pair.judge <= pair.judge_ci95[1]
+        )
         assert (pair.difference or 0) > 0 and pair.needs_images is None
     assert {(pair.a, pair.b) for pair in found.pairs} == {("m1", "m0"), ("m2", "m0"), ("m2", "m1")}
 

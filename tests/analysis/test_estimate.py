@@ -19,7 +19,7 @@ from visualjudge.core.seeding import rng_for
 
 
 def interval(right: ArrayLike, asked: ArrayLike) -> tuple[float, float]:
-    found = shares(np.asarray(right, float), np.asarray(asked, float)).interval()
+    found = shares(np.asarray(right, float), np.asarray(asked, float))[0].interval
     assert found is not None
     return found
 
@@ -40,7 +40,7 @@ def test_all_right_is_bounded_by_images_not_by_verdicts() -> None:
 
 def test_few_images_have_no_interval_and_say_why() -> None:
     found = shares(np.full(4, 3.0), np.full(4, 4.0))
-    assert found.interval() is None and found.why() == "fewer than 5 images"
+    assert found[0].interval is None and found[0].why == "fewer than 5 images"
 
 
 def test_images_that_agree_by_luck_are_as_wide_as_independent_cases() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -267,7 +268,7 @@ def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(whole: Anal
         assert found.finding and found.caption.endswith(".")
         below = part[1].split("</figure>")[0].split("<figcaption>")[1]
         assert (f"{escape(found.reading)}</details>" in below) == bool(found.reading)
-        assert found.csv_link in part[1].split("</figure>")[0]
+        assert b64encode(found.csv.encode()).decode() in part[1].split("</figure>")[0]
 
 
 def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def drawn(question: Question, chance: float, rng: np.random.Generator, **more: A
 
 def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
     found = shares(np.array([3.0, 3.0]), np.array([4.0, 4.0]))
-    assert found.interval(0) is None
-    assert found.why(0) == "fewer than 5 images"
+    assert found[0].interval is None
+    assert found[0].why == "fewer than 5 images"
 
 
 def test_a_mean_over_tasks_counts_every_verdict() -> None:
@@ -59,16 +59,16 @@ def test_an_image_with_many_scores_is_compared_too() -> None:
 
 @pytest.mark.parametrize("right", [3.0, 4.0, 0.0])
 def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: float) -> None:
-    low, high = shares(np.full(8, right), np.full(8, 4.0)).interval(0) or (0.0, 0.0)
+    low, high = shares(np.full(8, right), np.full(8, 4.0))[0].interval or (0.0, 0.0)
     assert high - low > 0.1
     assert low <= right / 4 <= high
 
 
 def test_one_large_image_counts_as_little_more_than_one() -> None:
-    even = shares(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0)).interval(0)
-    heavy = shares(np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])).interval(
+    even = shares(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0))[0].interval
+    heavy = shares(np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9]))[
         0
-    )
+    ].interval
     assert even is not None
     assert heavy is not None
     assert heavy[1] - heavy[0] > 1.2 * (even[1] - even[0])

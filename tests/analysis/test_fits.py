@@ -69,8 +69,15 @@ def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(seed: int) 
     first = rng.integers(0, 12, n)
     x[np.arange(n), first], x[np.arange(n), (first + rng.integers(1, 12, n)) % 12] = 1.0, -1.0
     y = rng.choice([0.0, 0.5, 1.0], n)
-    mean = 1 / (1 + np.exp(-x @ fit(x, y, np.arange(n), penalised=True).coefficients))
+    found = fit(x, y, np.arange(n), penalised=True).coefficients
+    assert np.linalg.pinv(x) @ x @ found == pytest.approx(found), "mean 0 in each connected part"
+    mean = 1 / (1 + np.exp(-x @ found))
     weight = mean * (1 - mean)
     inverse = np.linalg.pinv((x.T * weight) @ x, rcond=1e-10, hermitian=True)
     lever = weight * ((x @ inverse) * x).sum(1)
     assert np.abs(x.T @ (y - mean + lever * (0.5 - mean))).max() < 1e-6
+
+
+def test_a_large_slope_is_whole() -> None:
+    x = np.arange(12.0)[:, None]
+    assert fit(x, 7 * x[:, 0], np.arange(12), link="identity").coefficients == pytest.approx([7.0])

@@ -82,10 +82,8 @@ def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> No
 
 
 def variance(ends: tuple[float, float]) -> Variance:
-    return Variance(
-        "task", 100, 0.12, None, None, 0.08, None, 0.2, {},
-        ends={"item": ends, "order": (0.05, 0.1)},
-    )  # fmt: skip
+    parts = {"item": 0.12, "order": 0.08}
+    return Variance("task", 100, 0.2, parts, {"item": ends, "order": (0.05, 0.1)})
 
 
 def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:

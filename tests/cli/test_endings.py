@@ -296,7 +296,7 @@ def test_after_the_last_label_there_is_nothing_to_draw(
     )
     assert (
         "at most the 0 annotations without a label"
-        in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
+        in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x.csv")[1]
     )
 
 

@@ -36,7 +36,8 @@ def scene(tmp_path: Path) -> Path:
 
 
 def call(scene: Path, *options: str) -> int:
-    base = ["--task", "object_detection", "--gt", f"{scene}/gt.json", "--images", f"{scene}/images"]
+    task = [] if "--task" in options else ["--task", "object_detection"]
+    base = [*task, "--gt", f"{scene}/gt.json", "--images", f"{scene}/images"]
     sys.argv = ["visualjudge", "import", "coco", *base, "--out", f"{scene}/data", *options]
     with pytest.raises(SystemExit) as ended:
         run()

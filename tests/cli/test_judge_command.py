@@ -315,7 +315,7 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
             2,
             "--base-url: must begin with http:// or https://",
         ),
-        (["--backend", "panel", "--model", "nowhere"], 1, "nowhere"),
+        (["--backend", "panel", "--model", "nowhere,here"], 1, "nowhere"),
     ],
 )
 def test_mistakes_are_one_line(

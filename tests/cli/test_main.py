@@ -49,8 +49,12 @@ def ended(
     [
         ("jugde x", "(did you mean judge?)"),
         ("validate x", "validate was removed in 1.1; use: describe DATASET"),
+        ("mmbench report x", "mmbench report was removed in 1.1; use: mmbench eval --out"),
         ("judge x --outt y", "No such option: --outt"),
-        ("build a b --out c", "quote a pattern or a value with spaces"),
+        ("judge x --temperature 0 --out y", "--set NAME=VALUE"),
+        ("judge x --model a --model=b --out y", "--model takes one value, got 2"),
+        ("label x --out next.xlsx", "--out must end in .csv, got next.xlsx"),
+        ("build a b --out c", "quote values with spaces, repeat an option"),
         ("judge x", "Missing option '--out'"),
         ("judge x --backend baseline --model first --out x", "got a file or dataset, x"),
         ("judge x --backend baseline --model first --out y --set repeat=2", "mean repeats?)"),

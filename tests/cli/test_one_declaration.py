@@ -113,6 +113,11 @@ def test_a_misspelt_name_is_told_with_the_one_meant(
     assert told in done.stderr
 
 
+def test_a_coroutine_is_known_as_one() -> None:
+    assert inspect.iscoroutinefunction(vj.judge_async)
+    assert not inspect.iscoroutinefunction(vj.judge)
+
+
 def test_a_number_below_its_bound_is_refused_and_an_unknown_keyword_named() -> None:
     @keywords(BuildOptions)
     def taken(*, options: BuildOptions) -> BuildOptions:

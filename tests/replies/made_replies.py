@@ -40,7 +40,8 @@ PROSE = ("{X} is better.", "{X} is clearly better than {Y}.", "I prefer {X} over
          "Therefore, {X} is the better choice.", "The answer is {X}.", "{Y} is worse than {X}.", "{X} wins.", "Ich wähle {X}.", "我选择{X}。",
          "Je préfère {X}.", "La mejor opción es {X}.", "{X} лучше, чем {Y}.", "{X}の方が優れています。", "따라서 {X}를 선택합니다.", "I pick {Y} as the worse one.",
          "At first {Y} looks better, but {X} is better.", "Even though {Y} is sharper, {X} is better.", "I was going to say {Y}, but {X} is better.",
-         "Unlike {Y}, {X} is better.", "I reject {Y}.", "Overall, {X} has a better balance of detail and noise.")  # fmt: skip
+         "Unlike {Y}, {X} is better.", "I reject {Y}.", "Overall, {X} has a better balance of detail and noise.", "{Y} does not show the dog, so {X}.", "{X} better fulfills the task.",
+         "In conclusion, {X} is better than {Y}.")  # fmt: skip
 NO_ANSWER = ("Choose {X} if you like colour.", "{X} would be better if it had found the dog.", "I do not think that {X} is better.",
              "Is {X} better than {Y}?", "{X} might be better.", "Some people would say that {X} is better.", "{X} or {Y}?", "Please answer with A or B.",
              "Answer with A or B.\nAnswer:", "Answer: A or B", "Options:\n- A\n- B", "A. <image>\nB. <image>", "{X} is better only in colour, {Y} only in shape.",
@@ -50,7 +51,9 @@ NO_ANSWER = ("Choose {X} if you like colour.", "{X} would be better if it had fo
              "If colour matters, {X} is better; if shape matters, {Y} is better.", "Answer: {X}\n\nWait, actually I am not sure.",
              "{X} is better in colour but {Y} is better in shape.", "Neither {X} nor {Y} is convincing.", "- A\n- B", "A/B",
              "1. A is better: [[A>B]]\nIt is sharp.\n\n2. B is better: [[B>A]]\nIt is complete.", "Overall, {X} has better edges; {Y} has better colour.",
-             "Overall, {X} would be better with sharper edges.", "Both images are good. {X} has more detail.")  # fmt: skip
+             "Overall, {X} would be better with sharper edges.", "Both images are good. {X} has more detail.",
+             "I do not think that, overall, {X} is better.", "If colour matters, overall {X} is better.", "In the end it might be that finally {X} wins.",
+             "{X} better matches the prompt; {Y} better matches the original.")  # fmt: skip
 CORRECTIONS = (
     "Wait, no. ",
     "Actually, ",

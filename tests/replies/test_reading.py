@@ -57,6 +57,8 @@ def test_none_is_misread_and_few_are_refused(
         ("\\boxed{\\text{\\textbf{B}}}", "B"),
         ("<think>A</think> so <answer>B", "B"),
         ("<answer>A</answer> <Answer>B", "several answers"),
+        ("<|channel|>analysis<|message|>Answer: A<|end|><|channel|>final<|message|>B", "B"),
+        ("<|channel|>analysis<|message|>Answer: A<|end|>", "cut"),
         ("Sharpness: [[A]]\nColour: [[B]]", "several answers"),
         ('{"reasoning": "Answer: A", "answer": "B"}', "B"),
         ("### Option A\nSharp.\n\n### Option B\nBlurry.\n\n### Verdict\n\nA", "A"),
@@ -112,6 +114,10 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(reply: str, value: str) -> None
 def test_orders_and_scores_have_a_value_or_a_cause(reply: str, kind: Any, value: object) -> None:
     found = read_reply(reply, kind, 3)
     assert value in (found.value, found.cause)
+
+
+def test_two_options_in_order_are_read_beside_a_comparison() -> None:
+    assert read_reply("BA\n- B ≥ A > C", "ranking", 2).value == "BA"
 
 
 @pytest.mark.parametrize("reply", ["[[C]]", "Reasoning first.\nAnswer: C", '{"winner": "C"}', "C"])

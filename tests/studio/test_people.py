@@ -599,9 +599,7 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
     labels = read_labels(tmp_path / "run")
     (known,) = run.plan.known
     assert labels.by == "question_id"
-    assert {name: (label.said, label.probability) for name, label in labels.labels.items()} == {
-        name: ("tie", 0.25) for name in pairs if name != known
-    }
+    assert set(labels.table.rows()) == {(name, "tie", 0.25) for name in pairs if name != known}
 
 
 @pytest.mark.parametrize("named", ["{task}/{annotation}", "{annotation}"])
@@ -619,8 +617,7 @@ def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
         assert slot is not None and slot.id == question.id
         run.write(rater, slot.key, Given(value, "ok", None, 1.0), revise=False)
     run.close()
-    (label,) = read_labels(tmp_path / "run").labels.values()
-    assert (label.name, label.said, label.probability) == (question.id, "5.5", 0.5)
+    assert read_labels(tmp_path / "run").table.rows() == [(question.id, "5.5", 0.5)]
 
 
 @pytest.mark.parametrize(

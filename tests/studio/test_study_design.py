@@ -166,7 +166,7 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path)
     study.pages.run.close()
     answered = load_study([study.folder]).answered[0]
     assert not set(people["practice_items"]) & set(answered["id"].to_list())
-    assert not set(people["practice_items"]) & set(read_labels(study.folder).labels)
+    assert not set(people["practice_items"]) & set(read_labels(study.folder).table["name"])
 
 
 def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> None:

@@ -62,41 +62,17 @@ def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.E
     numbers = table.select(
         expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
     )
+    words = {name: ordered(table[name].cast(WORD)) for name in by}
+    shape = (1, *(max(1, found.len()) for found, _ in words.values()))
+    places = [np.zeros(table.height, dtype=np.int64), *(place for _, place in words.values())]
+    codes, cell = estimate.renumbered(np.ravel_multi_index(places, shape))
+    found = zip(words.items(), np.unravel_index(codes, shape)[1:], strict=True)
+    keys = {name: known[place] for (name, (known, _)), place in found}
     cluster = table["cluster"].to_numpy().astype(np.int64)
-    keys, cell = _cells({name: ordered(table[name].cast(WORD)) for name in by}, cluster.size)
     images = int(cluster.max(initial=0)) + 1
     held, place = estimate.renumbered(cell * images + cluster)
     columns = {name: estimate.sums(place, numbers[name].to_numpy(), held.size) for name in values}
-    return ImageSums(keys, held // images, held % images, columns)
-
-
-def _cells(
-    keys: Mapping[str, tuple[pl.Series, IntArray]], rows: int
-) -> tuple[pl.DataFrame, IntArray]:
-    """Return the combinations of ``keys`` (the distinct words of each, and the index of each row's
-    word) that occur, sorted, and the index of each row's combination.
-    """
-    code = np.zeros(rows, dtype=np.int64)
-    for words, place in keys.values():
-        code = code * words.len() + place
-    held, cell = estimate.renumbered(code)
-    found: dict[str, pl.Series] = {}
-    for name in reversed(list(keys)):
-        words, _ = keys[name]
-        found[name] = words[held % words.len()]
-        held = held // words.len()
-    return pl.DataFrame({name: found[name] for name in keys} or {"all": [0]}), cell
-
-
-def share_of(found: Shares, k: int = 0) -> Estimate:
-    """Return share ``k`` as a figure."""
-    return Estimate(
-        known(found.value[k]),
-        found.interval(k),
-        round(found.cases[k]),
-        int(found.images[k]),
-        found.why(k),
-    )
+    return ImageSums(pl.DataFrame(keys or {"all": [0]}), held // images, held % images, columns)
 
 
 def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
@@ -164,14 +140,14 @@ def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
     totals = {name: sums.total(name) for name in _COUNTS}
     failed = causes(table.filter(~pl.col("usable")), by)
     rows = []
-    for k, words in enumerate(sums.keys.select(pl.all().cast(pl.String)).rows()):
+    for k, words in enumerate(sums.keys.rows()):
         keys = tuple(zip(by, words, strict=False))
         n, parsed, right = (totals[name][k] for name in ("n", "usable", "right"))
         accuracy = Accuracy(
-            share_of(every, k),
+            every[k],
             int(n - parsed),
             float(right + n - parsed) / float(n),
-            share_of(read, k),
+            read[k],
             float(totals["said_first"][k] / parsed) if totals["placed"][k] else None,
             failed.get(tuple(value for _, value in keys), {}),
         )

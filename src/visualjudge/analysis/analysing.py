@@ -37,19 +37,19 @@ from visualjudge.analysis.figures import (
 )
 from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
 from visualjudge.analysis.identity import moved, served_by
-from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
+from visualjudge.analysis.leaderboard import PLAYED, leaderboard
 from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results
 from visualjudge.analysis.psychometric import curves
 from visualjudge.analysis.scores import (
+    NO_RANKING,
+    NO_SCORING,
     RANKED,
     SCORED,
     ranking_cells,
-    ranking_figures,
     scoring_cells,
-    scoring_figures,
 )
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
@@ -229,8 +229,8 @@ def judge_result(
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
         pairwise=pairwise,
-        ranking=ranking_figures(rankings),
-        scoring=scoring_figures(scorings),
+        ranking=ranking_cells(rankings, ()).get("", NO_RANKING),
+        scoring=scoring_cells(scorings, ()).get("", NO_SCORING),
         by_task=_cells(pairs, rankings, scorings, ("task",)),
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
@@ -238,7 +238,7 @@ def judge_result(
         sensitivity=curves(pairs, guessed_among_allowed(asked), scored=study.has_scores),
         encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
-        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), leads_of(study.questions)),
+        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED)),
         unread=unread(study.joined[index]),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)

@@ -99,12 +99,8 @@ class Preferences:
         value, low, high = (np.where(where, other, own) for own, other in columns)
         return Preferences(value, low, high, self.error, self.p)
 
-    def share(self, k: int) -> float | None:
-        """Return the preference in pair ``k``, or None."""
-        return None if math.isnan(self.value[k]) else float(self.value[k])
-
     def ends(self, k: int) -> Ends | None:
-        """Return its interval, or None."""
+        """Return the interval of pair ``k``, or None."""
         return None if math.isnan(self.p[k]) else (float(self.low[k]), float(self.high[k]))
 
 
@@ -172,7 +168,7 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
             rows.names[b],
             float(judged.value[k]),
             judged.ends(k),
-            true.share(k),
+            None if math.isnan(true.value[k]) else float(true.value[k]),
             true.ends(k),
             states[k],
             needed[k],

@@ -71,8 +71,7 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the table of answers: one row per verdict on a question of the dataset."""
     place = _places(questions, verdicts)
     known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
-    about = questions.drop([name for name in questions.columns if name.startswith("lead_")])
-    table = known.drop("id").hstack(about[place.drop_nulls()]).with_columns(usable=_usable())
+    table = known.drop("id").hstack(questions[place.drop_nulls()]).with_columns(usable=_usable())
     extracted, pairwise = pl.col("status") == EXTRACTED, pl.col("kind") == "pairwise"
     table = table.with_columns(
         text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),

@@ -21,7 +21,6 @@ from scipy import special
 
 from visualjudge.analysis.accuracy_cells import (
     image_sums,
-    share_of,
 )
 from visualjudge.analysis.estimate import LEAST_IMAGES, LEVEL, TAIL, holm, renumbered, too_few
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
@@ -85,8 +84,8 @@ def _leaning(
     rest = points - base @ np.linalg.lstsq(base, points, rcond=1e-9)[0]
     others = of_others(rest, image, sides["pair"].to_numpy())
     found = fit(np.column_stack([base, others]), points, image, link="identity")
-    if found.determined[0] < 1 - NOT_DETERMINED:
-        return None, None, None
+    if found.determined[0] < 1 - NOT_DETERMINED or abs(found.coefficients[0]) > 1:
+        return None, None, None  # beyond every possible answer: almost not determined
     value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4
     counts = np.bincount(image).astype(float)
     effective = float(counts.sum() ** 2 / (counts**2).sum())
@@ -149,8 +148,8 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
     sums = image_sums(pairs, [], values)
     usable, same, _, held = (int(sums.total(name)[0]) for name in names)
     return Swap(
-        NOTHING if held == pairs.height else share_of(sums.shares("consistent", "told")),
+        NOTHING if held == pairs.height else sums.shares("consistent", "told")[0],
         same / usable if usable else None,
-        share_of(sums.shares("both_right", "n")),
+        sums.shares("both_right", "n")[0],
         held,
     )

@@ -172,16 +172,19 @@ CHOICE: Table[f.EncodingChoice] = Table(
 
 def variance_share(row: f.Variance, name: str) -> str:
     """Format the share of a component; – if the interval is wider than the whole variance."""
-    value, ends = getattr(row, name), row.ends.get(name)
+    value, ends = row.parts.get(name), row.ends.get(name)
     if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
         return NONE
     return percent(min(1.0, max(0.0, value) / row.total), 0)
 
 
 def _part(name: str, title: str) -> tuple[Column, Column, Column]:
+    def share(row: f.Variance) -> float | None:
+        return max(0.0, row.parts[name]) / row.total if name in row.parts and row.total else None
+
     return (
-        Column(name, name),
-        Column(f"{name}_share", lambda v: v.shares[name]),
+        Column(name, lambda v: v.parts.get(name)),
+        Column(f"{name}_share", share),
         of_row(title, lambda v: variance_share(v, name)),
     )
 
@@ -195,7 +198,8 @@ VARIANCE: Table[f.Variance] = Table(
         *_part("item_x_encoding", "Pair × encoding"),
         *_part("order", "Order + chance"),
         *_part("repeat", "Repeat"),
-        *as_named("total", "image"),
+        Column("total", "total"),
+        Column("image", lambda v: v.parts.get("image")),
         Column("ci95", "ends"),
         of_row("From the image", lambda v: variance_share(v, "image")),
     )
@@ -281,7 +285,6 @@ SOURCE: Table[f.SourceRow] = Table(
         *as_named("group", "bound"),
         Column("images", "strength.images", "Images", number),
         *figure("strength", "strength", "Strength", number, ends="ci95", shown=_with_bound),
-        *figure("controlled", "controlled", "Controlled", number),
         Column("rank", "rank", "Rank"),
         Column("rank_set", "rank_set", "Ranks, 95 %", ranks),
     )

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import gaps, image_sums, share_of
+from visualjudge.analysis.accuracy_cells import gaps, image_sums
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
 from visualjudge.analysis.value_and_interval import Estimate
@@ -66,7 +66,7 @@ def recommend(table: pl.DataFrame, task: str, chance: float = 0.5) -> EncodingCh
     found = sums.shares("right", "n")
     tokens = dict(table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows())
     names = sums.keys["encoding"].to_list()
-    shares = {name: share_of(found, k) for k, name in enumerate(names)}
+    shares = {name: found[k] for k, name in enumerate(names)}
     names.sort(key=lambda name: (shares[name].value or 0.0, name), reverse=True)
     beaten = {_worse(duel) for duel in duels}
     best = next((name for name in names if name not in beaten), names[0])

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEAST_IMAGES = 5
@@ -82,14 +83,6 @@ def effective_number(weights: FloatArray, column: IntArray, columns: int) -> Flo
     """Return Kish's (Σw)²/Σw² of the ``weights`` in each column; 0 for an empty one."""
     total, squares = sums(column, weights, columns), sums(column, weights**2, columns)
     return np.asarray(np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0))
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A figure and its 95 % interval (None with too few images)."""
-
-    value: float
-    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,15 +146,13 @@ class Shares:
     cases: FloatArray
     images: IntArray
 
-    def interval(self, k: int = 0) -> tuple[float, float] | None:
-        """Return the interval of share ``k``, or None."""
-        return None if np.isnan(self.low[k]) else (float(self.low[k]), float(self.high[k]))
-
-    def why(self, k: int = 0) -> str | None:
-        """Explain why share ``k`` has no interval."""
-        if not np.isnan(self.low[k]):
-            return None
-        return too_few() if self.cases[k] else "nothing was asked"
+    def __getitem__(self, k: int) -> Estimate:
+        """Return share ``k`` as a figure."""
+        told, n = not np.isnan(self.low[k]), round(self.cases[k])
+        value = float(self.value[k]) if np.isfinite(self.value[k]) else None
+        interval = (float(self.low[k]), float(self.high[k])) if told else None
+        why = None if told else too_few() if n else NOTHING.why
+        return Estimate(value, interval, n, int(self.images[k]), why)
 
 
 def shares(

@@ -8,7 +8,7 @@ images it is based on. If it has no interval, ``why`` gives the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from visualjudge.analysis.figure_text import NONE, points, with_ends
@@ -301,22 +301,16 @@ class EncodingChoice:
 
 @dataclass(frozen=True)
 class Variance:
-    """Components of the variance of single verdicts, with their 95 % intervals as ``ends``; None if
-    the design cannot determine them. ``order`` includes chance if nothing was repeated; ``image``
-    is the part of ``item`` that all pairs of an image share.
+    """Components of the variance of single verdicts: item, encoding, item_x_encoding, order, repeat
+    and ``image``, the part of ``item`` that all pairs of an image share; without those that the
+    design cannot determine. ``order`` includes chance if nothing was repeated.
     """
 
     task: str
     n: int
-    item: float | None
-    encoding: float | None
-    item_x_encoding: float | None
-    order: float | None
-    repeat: float | None
     total: float
-    shares: Mapping[str, float | None]
-    image: float | None = None
-    ends: Mapping[str, Ends | None] = field(default_factory=dict)
+    parts: Mapping[str, float]
+    ends: Mapping[str, Ends | None]
 
 
 @dataclass(frozen=True)
@@ -347,7 +341,6 @@ class SourceRow:
     rank: int
     bound: Ends | None
     rank_set: tuple[int, int]
-    controlled: Estimate
 
 
 @dataclass(frozen=True)

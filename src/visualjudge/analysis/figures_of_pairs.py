@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.accuracy_cells import image_sums, share_of
+from visualjudge.analysis.accuracy_cells import image_sums
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
+from visualjudge.analysis.statistics.kappa import kappa
 from visualjudge.analysis.value_and_interval import NOTHING, UNANSWERED, Estimate
 from visualjudge.core.records import TIES, FloatArray, IntArray
 
@@ -34,7 +34,7 @@ def macro(pairs: pl.DataFrame) -> Estimate:
         estimate.sums(place, values, image.size)
         for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
     )
-    share = share_of(shares(beyond + value.mean() * bottom, bottom, squares=squares))
+    share = shares(beyond + value.mean() * bottom, bottom, squares=squares)[0]
     few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
         return share
@@ -81,7 +81,6 @@ def _choices(table: pl.DataFrame, text: str, parsed: str, failed: float) -> Floa
 
 
 def _kappa(ratings: FloatArray, clusters: IntArray) -> Estimate:
-    value = kappa(ratings)
-    ends = None if value is None else kappa_interval(ratings, clusters)
+    value, ends = kappa(ratings, clusters)
     why = ONE_ANSWER if value is None else None if ends else estimate.too_few()
     return Estimate(value, ends, ratings.shape[1], int(np.unique(clusters).size), why)

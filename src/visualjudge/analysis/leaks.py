@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums, known, share_of
+from visualjudge.analysis.accuracy_cells import image_sums, known
 from visualjudge.analysis.estimate import LEVEL, holm, test
 from visualjudge.analysis.figures import ALL, Leak
 from visualjudge.analysis.pairwise_figures import OF_TWO
@@ -40,7 +40,7 @@ def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
         shares, p = sums.shares("hit", "n"), test(value - OF_TWO, found)
         for k in range(sums.cells if applies.height or not by else 0):
             scope = str(sums.keys["task"][k]) if by else ALL
-            yield Leak(scope, rule, share_of(shares, k), known(p[k]))
+            yield Leak(scope, rule, shares[k], known(p[k]))
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
+from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
@@ -132,10 +133,10 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     UsageError
         If a named judge has no ratings.
     """
-    known = table["rater"].unique().sort().to_list()
+    raters = table["rater"].unique().sort().to_list()
     for name in judges:
-        if name not in known:
-            raise UsageError(f"--judge {name}: no such rater; must be {one_of(name, known)}")
+        if name not in raters:
+            raise UsageError(f"--judge {name}: no such rater; must be {one_of(name, raters)}")
     kinds = table.filter(pl.col("kind") == "judge") if "kind" in table.columns else table.clear()
     named = {*judges, *kinds["rater"]}
     out = []
@@ -170,9 +171,9 @@ def _images(part: pl.DataFrame) -> IntArray:
 
 def _mean(scores: FloatArray) -> FloatArray:
     """Return the mean over the raters who gave a score; NaN where none did."""
-    known = np.isfinite(scores).sum(0)
+    rated = np.isfinite(scores).sum(0)
     total = np.where(np.isfinite(scores), scores, 0).sum(0)
-    mean = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
+    mean = np.divide(total, rated, out=np.full(total.shape, np.nan), where=rated > 0)
     return np.asarray(
         np.round(mean, 9)
     )  # 0.1 + 0.2 and 0.3 must tie: rounding errors must not decide the order
@@ -223,14 +224,14 @@ def _row(
     return RaterRow(
         *who,
         items=items,
-        spearman=_number(mean_rho[0]),
+        spearman=known(mean_rho[0]),
         spearman_ci95=_ends(mean_rho, sizes),
-        kendall_tau=_number(mean_tau[0]),
+        kendall_tau=known(mean_tau[0]),
         kendall_ci95=_ends(mean_tau, sizes),
-        pairwise_accuracy=_number(share.value[0]),
-        pairwise_ci95=share.interval(0),
+        pairwise_accuracy=share[0].value,
+        pairwise_ci95=share[0].interval,
         pairs=int(told.sum()),
-        by_source=tuple(_number(value) for value in rho[0]),
+        by_source=tuple(known(value) for value in rho[0]),
     )
 
 
@@ -250,10 +251,6 @@ def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
     found = estimate.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
     low, high = estimate.correlation_ends(values[:1], found)
     return (float(low[0]), float(high[0])) if np.isfinite(low[0]) and np.isfinite(high[0]) else None
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _judged(panel: Panel) -> Any:
@@ -288,7 +285,7 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     """Return the mean over people of their agreement with the others."""
     names = ("spearman", "kendall_tau", "pairwise_accuracy")
     figures = np.array([[getattr(row, name) for row in people] for name in names], dtype=float)
-    rho, tau, share = (_number(value) for value in _over_sources(figures))
+    rho, tau, share = (known(value) for value in _over_sources(figures))
     items, pairs = max(row.items for row in people), sum(row.pairs for row in people)
     who: tuple[str, str, str, Kind] = (people[0].dimension, "people, mean", OTHERS, "ceiling")
     return RaterRow(*who, items, rho, None, tau, None, share, None, pairs)

@@ -46,10 +46,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums, share_of
+from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import (
@@ -127,12 +128,8 @@ def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
     return _against(table, control, pl.col("right"), "order")
 
 
-def _same(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    return table.group_by(_UNIT).agg(x=_sign(pl.col("said_first")).mean())
-
-
-def _withheld(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    return table.group_by(_UNIT).agg(x=_sign(pl.col("right")).mean())
+def _hits(table: pl.DataFrame, _control: pl.DataFrame, hit: str) -> pl.DataFrame:
+    return table.group_by(_UNIT).agg(x=_sign(pl.col(hit)).mean())
 
 
 def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
@@ -153,8 +150,8 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 DESIGNS: Mapping[str, Design] = {
     "cue": Design(_cue, 0.5, CUE_MARGIN),
     "change": Design(_change, 1.0, MARGIN),
-    "same": Design(_same, 0.5, MARGIN),
-    "withheld": Design(_withheld, 0.5, MARGIN, upwards=True),
+    "same": Design(partial(_hits, hit="said_first"), 0.5, MARGIN),
+    "withheld": Design(partial(_hits, hit="right"), 0.5, MARGIN, upwards=True),
     "staircase": Design(_staircase, 1.0, 0.0, upwards=True),
 }
 
@@ -280,7 +277,7 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     sums = image_sums(pairs, [], values)
     ((gain, _),) = gaps(sums)
     inner = _inner(sums) if gain.interval else None
-    seen_share, blind_share = (share_of(sums.shares(name, "n")) for name in ("seen", "blind"))
+    seen_share, blind_share = (sums.shares(name, "n")[0] for name in ("seen", "blind"))
     return Without(seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique())
 
 

@@ -117,22 +117,19 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         If two datasets hold different questions under one id, or one dataset holds two, or if only
         some answers of a dataset are known.
     """
-    table, meta = _read(roots[0])
-    benchmarks, digests = [meta.get("benchmark")], {roots[0]: meta.get("questions_sha256")}
-    if len(roots) > 1:
-        table = _of(table, meta, roots[0])
-    for root in roots[1:]:
-        read, said = _read(root)
-        other = _of(read, said, root)
-        benchmarks.append(said.get("benchmark"))
-        digests[root] = said.get("questions_sha256")
-        _refuse_others(table, other, root, roots[0])
-        table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
-    named = [said for said in benchmarks if said]
+    read = {root: _read(root) for root in roots}
+    (table, meta), *_ = read.values()
+    if len(read) > 1:
+        table, *others = (_of(own, said, root) for root, (own, said) in read.items())
+        for root, other in zip(roots[1:], others, strict=True):
+            _refuse_others(table, other, root, roots[0])
+            table = pl.concat(
+                [table, other.join(table, on="id", how="anti", maintain_order="left")]
+            )
     return numbered(table, " and ".join(map(str, roots))), {
         **meta,
-        "benchmarks": named,
-        "digests": digests,
+        "benchmarks": [said["benchmark"] for _, said in read.values() if said.get("benchmark")],
+        "digests": {root: said.get("questions_sha256") for root, (_, said) in read.items()},
     }
 
 

@@ -18,7 +18,6 @@ from visualjudge.analysis.accuracy_cells import (
     estimate_of,
     image_sums,
     means_of,
-    share_of,
 )
 from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.statistics import correlation
@@ -83,7 +82,7 @@ def tau_means(sums: ImageSums) -> list[Estimate]:
     shares = halves.shares("top", "n", graded=True)
     out = []
     for k, (n, tau) in enumerate(zip(sums.total("told"), sums.total("tau"), strict=True)):
-        found = share_of(shares, k)
+        found = shares[k]
         low, high = (None if end is None else 2 * end - 1 for end in found.interval or (None, None))
         ends = None if found.interval is None else (low, high)
         value = None if found.value is None else float(tau / n)
@@ -91,14 +90,9 @@ def tau_means(sums: ImageSums) -> list[Estimate]:
     return out
 
 
-def ranking_figures(table: pl.DataFrame) -> Ranking:
-    """Mean τ-b over questions, share of exact orders, share with the best first."""
-    return ranking_cells(table, ()).get("", NO_RANKING)
-
-
 def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
-    """Return :func:`ranking_figures` of each cell of ``by``, named by its values with / between
-    them.
+    """Return mean τ-b over questions, share of exact orders and share with the best first of each
+    cell of ``by``, named by its values with / between them; all rows are the cell "" of ().
     """
     if table.is_empty():
         return {}
@@ -114,7 +108,7 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     sums = image_sums(table.with_columns(taus), by, values)
     exact, top, found = sums.shares("exact", "n"), sums.shares("top", "n"), tau_means(sums)
     return {
-        name: Ranking(int(failed), found[k], share_of(exact, k), share_of(top, k))
+        name: Ranking(int(failed), found[k], exact[k], top[k])
         for k, (name, failed) in enumerate(zip(_names(sums, by), sums.total("failed"), strict=True))
     }
 
@@ -123,13 +117,10 @@ def _names(sums: ImageSums, by: Sequence[str]) -> list[str]:
     return ["/".join(map(str, row)) if by else "" for row in sums.keys.rows()]
 
 
-def scoring_figures(table: pl.DataFrame) -> Scoring:
-    """Correlation and error of the judge's numbers (0..10) with the scores."""
-    return scoring_cells(table, ()).get("", NO_SCORING)
-
-
 def scoring_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Scoring]:
-    """Return :func:`scoring_figures` of each cell of ``by``, as :func:`ranking_cells`."""
+    """Return the correlation and error of the judge's numbers (0..10) with the scores in each cell
+    of ``by``, as :func:`ranking_cells`.
+    """
     out = {}
     for name, part in _parts(table, by).items():
         read = part.filter("usable")

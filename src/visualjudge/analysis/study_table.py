@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 import polars as pl
 from numpy.typing import NDArray
 
 from visualjudge.analysis.answers import join
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
-from visualjudge.dataset.question_storage import columns
+from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
 
@@ -162,6 +163,8 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
+PIECE = 5_000
+"""Number of questions in memory at a time."""
 WIRE: ColumnTypes = {
     **dict.fromkeys(
         ("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String
@@ -186,20 +189,14 @@ def question_table(questions: Sequence[Question]) -> pl.DataFrame:
 
 def question_rows(questions: Sequence[Question]) -> pl.DataFrame:
     """Return :func:`question_table` without numbers."""
-    taken = {name: [value for (value,) in columns(questions, name)] for name in WIRE}
-    texts = [isinstance(answer, str) for answer in taken["answer"]]
-    taken["answer"] = [str(answer) for answer in taken["answer"]]
-    taken["features"] = [
-        None if row is None else [_fields(option, (*FEATURES, "severity")) for option in row]
-        for row in taken["features"]
-    ]
-    taken["probe"] = [None if probe is None else _fields(probe, PROBE) for probe in taken["probe"]]
-    raw = pl.DataFrame([pl.Series(name, taken[name], dtype=kind) for name, kind in WIRE.items()])
-    return asked_table(raw, pl.lit(pl.Series(texts, dtype=pl.Boolean)))
-
-
-def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | None]:
-    return {name: getattr(record, name) for name in names}
+    frames = []
+    for start in range(0, max(1, len(questions)), PIECE):
+        part = list(questions[start : start + PIECE])
+        wires = list(map(question_to_wire, part))
+        raw = pl.read_json(orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), schema=WIRE)
+        texts = pl.Series([isinstance(question.answer, str) for question in part], dtype=pl.Boolean)
+        frames.append(asked_table(raw, pl.lit(texts)))
+    return pl.concat(frames)
 
 
 def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
@@ -228,19 +225,12 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
         ties=pl.col("ties").fill_null([]).cast(pl.List(WORD)),
         sources=pl.col("sources").cast(pl.List(WORD)),
         annotations=ids.cast(pl.List(WORD)),
-        **{lead(name): _lead_of(name) for name in FEATURES},
+        **{more(name): _more_of(name) for name in FEATURES},
         severity_gap=_lead_of("severity").abs(),
         probe_level=pl.col("probe").struct.field("level"),
         margin=scores.list.max() - scores.list.min(),
         options=scores.list.len().cast(pl.Int32),
-    ).with_columns(map(more_of, FEATURES))
-
-
-def lead(feature: str) -> str:
-    """Return the name of the column with the difference in ``feature`` between the first and the
-    second option.
-    """
-    return f"lead_{feature}"
+    )
 
 
 def _lead_of(feature: str) -> pl.Expr:
@@ -258,13 +248,13 @@ def more(feature: str) -> str:
     return f"more_{feature}"
 
 
-def more_of(feature: str) -> pl.Expr:
+def _more_of(feature: str) -> pl.Expr:
     """Return whether the option with more of ``feature`` is better; null if neither has more or
     neither is better.
     """
-    ahead = pl.col(lead(feature))
+    ahead = _lead_of(feature)
     known = (ahead != 0) & pl.col("answer").is_in(["A", "B"])
-    return pl.when(known).then((pl.col("answer") == "A") == (ahead > 0)).alias(more(feature))
+    return pl.when(known).then((pl.col("answer") == "A") == (ahead > 0))
 
 
 def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:

@@ -26,7 +26,7 @@ class Column:
     ``key`` is its name in files (None: only shown); ``get`` is the path of its value in the row,
     such as ``gap.n``, or a function of the row. ``title`` and
     ``show``, a format of the value, are for readers; ``shown`` is the path or function of the value
-    that they see, if it is another.
+    that they see, if it is another. A column of ``text`` is left-aligned.
     """
 
     key: str | None
@@ -34,7 +34,6 @@ class Column:
     title: str | None = None
     show: Callable[[Any], str] = str
     text: bool = False
-    """Whether it contains words and is left-aligned."""
     shown: str | Callable[[Any], Any] | None = None
 
     def value(self, row: object) -> Any:

@@ -105,10 +105,6 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
     return out
 
 
-def _first(values: FloatArray) -> float | None:
-    return float(values[0]) if np.isfinite(values[0]) else None
-
-
 def _nested(
     base: FloatArray, names: Sequence[str], levels: Sequence[FloatArray]
 ) -> dict[str, FloatArray]:
@@ -129,32 +125,19 @@ def _ends(values: FloatArray, n: IntArray) -> Ends | None:
     influence = values[0] - values[1:]
     if not np.isfinite(influence).all():
         return None
-    found = spread(influence, n.astype(float), np.zeros(n.size, dtype=np.int64), 1)
+    found = spread(influence, n.astype(float))
     low, high = mean_ends(values[:1], found)
     return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
 
 
 def variance_row(table: pl.DataFrame, task: str) -> Variance:
-    """Return the components with their total and their shares of it (negative components count as 0
-    in the shares).
+    """Return the components with their total and their intervals (negative components count as 0
+    in the total, and the image's is a part of the pair's).
     """
     found = _components(table)
-    parts = {name: _first(found[name]) for name in COMPONENTS}
-    positive = {name: max(0.0, value) for name, value in parts.items() if value is not None}
-    total = sum(positive.values())
-    shares = {
-        name: positive[name] / total if name in positive and total > 0 else None
-        for name in COMPONENTS
-    }
-    n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
     known = {name: values for name, values in found.items() if np.isfinite(values[0])}
+    parts = {name: float(values[0]) for name, values in known.items()}
+    total = sum(max(0.0, parts.get(name, 0.0)) for name in COMPONENTS)
+    n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
     ends = {name: _ends(values, n) for name, values in known.items()}
-    return Variance(
-        task=task,
-        n=table.height,
-        total=total,
-        shares=shares,
-        image=_first(found["image"]) if "image" in found else None,
-        ends=ends,
-        **parts,
-    )
+    return Variance(task, table.height, total, parts, ends)

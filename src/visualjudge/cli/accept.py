@@ -17,7 +17,8 @@ def accept(
     run: Annotated[Path, typer.Argument(help="Run with known scores.", metavar="RUN")],
     options: MeasureOptions,
     bad_below: Annotated[
-        float, typer.Option(help="True score below which one is bad.", metavar="SCORE")
+        float,
+        typer.Option(min=0, max=10, help="True score below which one is bad.", metavar="SCORE"),
     ] = 5.0,
     risk: Annotated[
         float, typer.Option(help="Largest share of bad ones among the accepted.", metavar="SHARE")

@@ -25,10 +25,9 @@ def adopt(
         typer.Argument(
             help="Tables, logs or folders.",
             metavar="SOURCE...",
-            show_default=False,
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.")] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(help="Column of a role.", metavar="ROLE=NAME"),
@@ -39,7 +38,7 @@ def adopt(
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Lowest, highest; else 0 10.", show_default=False),
+        typer.Option(help="Lowest, highest; else 0 10."),
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Name of the judge.")] = None,
     use: Annotated[
@@ -50,7 +49,6 @@ def adopt(
         str | None,
         typer.Option(
             help="Kind of log; else detected.",
-            show_default=False,
         ),
     ] = None,
     drop_duplicates: Annotated[
@@ -112,7 +110,7 @@ def _print(done: Adopted) -> None:
     invented = pluralize(done.invented, "reply", "replies")
     lines = {
         f"columns: {columns}": True,
-        f"not used: {', '.join(done.unused)} (--column ROLE=NAME)": done.unused,
+        f"not used: {', '.join(done.unused)[:300]} (--column ROLE=NAME)": done.unused,
         "group: no column; each item counts as an independent case (--column group=NAME)": (
             "group" not in done.columns
         ),

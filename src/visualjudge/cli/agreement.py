@@ -36,7 +36,7 @@ def agreement(
     ] = None,
     level: Annotated[
         Literal["nominal", "ordinal", "interval"] | None,
-        typer.Option(help="Of α; default: by type.", metavar="LEVEL"),
+        typer.Option(help="Of α; default: by type."),
     ] = None,
     alt_test: Annotated[
         float | None,
@@ -48,7 +48,7 @@ def agreement(
     out: PageFile = None,
     as_published: Annotated[
         Literal["viescore"] | None,
-        typer.Option(help="Figures as in a publication: viescore.", metavar="NAME"),
+        typer.Option(help="Figures as in a publication."),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
@@ -85,8 +85,10 @@ def agreement(
     told, shown = plain(asdict(result)), [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
-        rows = [PUBLISHED.json(cell) for cell in cells]
-        told["as_published"] = {"scheme": as_published, "rows": rows}
+        told["as_published"] = {
+            "scheme": as_published,
+            "rows": [PUBLISHED.json(cell) for cell in cells],
+        }
         shown.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
     write(json, told)
     write(out, html(result) if out else None)

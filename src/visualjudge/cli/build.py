@@ -54,14 +54,24 @@ def build(
     for line in (*_left_out(built), *_not_drawn(built, options)):
         print(line)
     if not built.compared:
-        other = "no image has annotations of two sources or of two scores; import another source"
-        print(f"nothing is compared: {'; '.join(built.equal) or other}")
+        why = "; ".join(built.equal) or "no image has two sources or scores; import another source"
+        print(f"nothing is compared: {why}")
     print(
         f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {out}"
     )
     following("judge", out, *asked, "--model", "MODEL", "--out", "RUN")
-    local = ("--backend", "local", "--model", "default")
-    following("judge", out, *asked, *local, "--out", "RUN", title="or")
+    following(
+        "judge",
+        out,
+        *asked,
+        "--backend",
+        "local",
+        "--model",
+        "default",
+        "--out",
+        "RUN",
+        title="or",
+    )
     tell(built.problems, skip=skip_invalid)
 
 

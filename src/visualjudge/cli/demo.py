@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,7 +68,7 @@ def demo(
         ("--out", folder / "report.html", "--json", folder / "metrics.json")
         for folder in (out, study)
     )
-    steps: dict[str, Sequence[Callable[[], object] | Sequence[object]]] = {
+    steps: dict[str, list[Any]] = {
         "1  A data folder: photographs, ground truth made for this demo, controlled errors in it": [
             partial(_make, make_data, data, list(TASKS.own), seed)
         ],
@@ -105,8 +105,6 @@ def demo(
         for step in commands:
             step() if callable(step) else _visualjudge(*step)
     print(f"\nDone in {time.monotonic() - started:.0f} s.")
-    print(f"All tasks and encodings: {(out / 'report.html').resolve()}")
-    print(f"Probes of the local judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: {shell('visualjudge', 'studio', dataset)}")
     print(f"Open {(study / 'report.html').resolve()}")
 
@@ -114,8 +112,10 @@ def demo(
 def _clear(out: Path, force: bool) -> None:
     marker = out / ".visualjudge-demo"
     if out.exists() and any(out.iterdir()) and not (force and marker.exists()):
-        told = "name another --out, or give --force to replace what an earlier demo wrote"
-        raise UsageError(f"{out} is not empty; {told}")
+        raise UsageError(
+            f"{out} is not empty; name another --out, or give --force to replace what an earlier "
+            "demo wrote"
+        )
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     marker.touch()

@@ -37,4 +37,3 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     end_with([f"failed: {', '.join(failed)}"] if failed else [])
     if not as_json:
         following("demo")
-        following("init", "FOLDER", title="or")

@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 LockFile = Annotated[Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")]
 # Parameters of a run that are options of judging; those of :data:`SENT` are the client's.
 JUDGED = (
-    *("mode", "retries", "ties", "read", "tools", "max_tool_calls", "seed"),
-    *("swap", "repeats"),
+    "mode",
+    "retries",
+    "ties",
+    "read",
+    "tools",
+    "max_tool_calls",
+    "seed",
+    "swap",
+    "repeats",
 )
 SENT = ("temperature", "max_tokens", "top_p", "effort")
 

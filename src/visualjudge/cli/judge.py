@@ -26,7 +26,7 @@ PANEL = "panel"
 
 
 def judge(
-    dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(hidden=True, metavar="DATASET")],
     out: Annotated[Path, typer.Option(help="Folder of the run.", metavar="RUN")],
     choice: Choice,
     options: JudgeOptions,
@@ -65,14 +65,13 @@ def judge(
         stated["batch"] = Settings(stated.pop("batch_size", None), not stated.pop("no_wait", False))
     defaults = {"concurrency": options.concurrency}
     asked = _panel(model.model) if model.backend == PANEL else model.client(stated, **defaults)
-    reader = stated | {"model_name": extractor_model}
-    extractor = model.client(reader, **defaults) if extractor_model else None
+    reader = {**stated, "model_name": extractor_model}
     done = ask(
         chosen,
         asked,
         out,
         options=options,
-        extractor=extractor,
+        extractor=model.client(reader, **defaults) if extractor_model else None,
         limits=spending.limits,
         prices=spending.prices,
     )
@@ -84,7 +83,7 @@ def _panel(runs: str | None) -> Judge:
     from visualjudge.judges.panel import PanelJudge
     from visualjudge.runs.folder import RunFolder
 
-    if not runs:
+    if not runs or "," not in runs:
         raise UsageError("--backend panel: --model must name finished runs, as RUN1,RUN2,RUN3")
     folders = {name: RunFolder(Path(name)) for name in runs.split(",")}
     members = {name: folder.verdicts() for name, folder in folders.items()}

@@ -21,7 +21,7 @@ KindOption = Annotated[
 
 def label(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE.csv")],
     n: Annotated[
         int | None, typer.Option("--n", min=1, help="Number to draw; default: 50.", metavar="N")
     ] = None,
@@ -49,8 +49,10 @@ def label(
     write(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
-    nouns = pluralize(queue.pool, queue.by.removesuffix("_id"))
-    print(f"{out}: {queue.drawn} of {nouns}; fill in the column {column}")
+    print(
+        f"{out}: {queue.drawn} of {pluralize(queue.pool, queue.by.removesuffix('_id'))}; "
+        f"fill in the column {column}"
+    )
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )

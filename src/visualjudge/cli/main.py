@@ -70,7 +70,6 @@ RETIRED = {
     "encodings": "show encodings",
     "fetch": "adopt --fetch",
     "gallery": "tools/gallery.py in the repository",
-    "import lvis": "import coco, which recognises LVIS",
     "mmbench report": "mmbench eval --out FILE.html",
     "plugins": "show plugins",
     "prompts": "tools/prompt_pages.py in the repository",
@@ -200,7 +199,9 @@ def _status() -> int:
     except click_error as error:
         text = error.format_message().rstrip(".").replace("Value error, ", "")
         if "unexpected extra argument" in text:
-            text += "; quote a pattern or a value with spaces, and repeat an option for each value"
+            text += "; quote values with spaces, repeat an option for each value, give flags none"
+        elif "No such option" in text and any(o.name == "set" for o in error.ctx.command.params):
+            text += "; a setting without an option of its own is given as --set NAME=VALUE"
         say(
             f"{text or 'a command is missing'}; see "
             f"{error.ctx.command_path if error.ctx else 'visualjudge'} --help"

@@ -129,7 +129,7 @@ def evaluate(
 
 def circular(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="The table of rotations.", metavar="FILE.tsv")],
     skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds

@@ -39,7 +39,9 @@ OURS = frozenset(
     ("dataset.json", "questions.json", "predictions.jsonl", "run.json", "verdicts.jsonl")
 )
 # Suffixes of outputs that are files: their folder must exist.
-FILES = frozenset((".csv", ".html", ".json", ".jsonl", ".lock", ".pdf", ".png", ".svg", ".xlsx"))
+FILES = frozenset(
+    (".csv", ".htm", ".html", ".json", ".jsonl", ".lock", ".pdf", ".svg", ".tsv", ".xlsx")
+)
 
 
 def plain(text: str) -> str:
@@ -172,9 +174,18 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
 
 
 class Checked(TyperCommand):
-    """A command that refuses an output that is an input, part of a folder of ours or of another
-    format before it starts, prints nothing that a terminal would obey, and each warning in a line.
+    """A command that refuses an option given twice for one value, and an output that is an input,
+    part of a folder of ours or of another format, before it starts; prints nothing that a terminal
+    would obey, and each warning in a line.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        flags = [word.partition("=")[0] for word in args]
+        for option in self.params:
+            name = option.opts[0]
+            if not option.multiple and name.startswith("--") and flags.count(name) > 1:
+                raise UsageError(f"{name} takes one value, got {flags.count(name)}")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         _check_outputs(self, ctx.params)

@@ -82,8 +82,10 @@ def perturb(
         done = last_of("putting errors in", made, Made())
         if len(writer):
             writer.commit()
-    where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
-    print(f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in {where}")
+    print(
+        f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in "
+        f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
+    )
     following("build", out, "--out", "DATASET")
     tell(done.problems, skip=skip_invalid)
 
@@ -118,8 +120,6 @@ def truth_reader(task: str, gt: str, images: str, given: Mapping[str, Any]) -> C
         if one.default is one.empty and word not in {*values, "task", "pred"}:
             raise UsageError(f"--set {word} is missing; the importer {name} needs it")
     paths = {
-        word: Path(value)
-        for word, value in values.items()
-        if str(known[word].annotation).partition(" |")[0].endswith("Path")
+        word: Path(value) for word, value in values.items() if "Path" in str(known[word].annotation)
     }
     return partial(reader, task=task, pred=None, **{**values, **paths})

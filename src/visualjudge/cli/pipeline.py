@@ -60,8 +60,8 @@ def pipeline(
 
     if out.is_dir():
         raise UsageError(f"--out must be a file, got the folder {out}")
-    metrics, theirs = read_config(config), prompts_of(config)
-    store = PromptAssetStore(*(prompts or ()), *([theirs] if theirs else []))
+    metrics, named = read_config(config), prompts_of(config)
+    store = PromptAssetStore(*(prompts or ()), *([named] if named else []))
     pipes = build_pipes(
         metrics,
         cache_dir=None if no_cache else default_cache_dir(),
@@ -71,11 +71,12 @@ def pipeline(
     )
     for name, pipe in pipes.items():
         template = pipe.prompt_template
-        file = store.path(template.prompt_id, template.version)
         ours = "visualjudge's, not GEditBench's of that name (--prompts CLONE/src/prompts/assets)"
-        text = ours if is_ours(template) else f"the text of {file}"
-        read = f"replies are read by the rules of {pipe.rules}"
-        say(f"{name}: prompt {template.name} is {text}; {read}")
+        theirs = f"the text of {store.path(template.prompt_id, template.version)}"
+        say(
+            f"{name}: prompt {template.name} is {ours if is_ours(template) else theirs}; replies "
+            f"are read by the rules of {pipe.rules}"
+        )
     good, problems = read_rows(rows)
     judging = partial(
         run_pipeline,

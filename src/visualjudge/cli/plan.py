@@ -22,7 +22,7 @@ def plan(
     price: PriceOptions,
     goal: Annotated[
         Literal["rank", "right"],
-        typer.Option(help="Rank your models, or accuracy.", metavar="rank|right"),
+        typer.Option(help="Rank your models, or accuracy."),
     ] = "rank",
     effect: Annotated[
         float | None,

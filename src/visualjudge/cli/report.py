@@ -48,10 +48,9 @@ def report(
 
     with stages() as progress:
         analysis = analyse(runs, options=options, progress=progress)
-        a, b = compare or ("", "")
-        two = (named_run(analysis, a), named_run(analysis, b)) if compare else None
+        two = [named_run(analysis, name) for name in compare or ()]
         progress("writing the report")
-        for place, of in ((out, {"compare": two}), (summary, {"summary": True})):
+        for place, of in ((out, {"compare": two or None}), (summary, {"summary": True})):
             if place is not None and place.suffix.lower() == ".pdf":
                 print_page(html(analysis, **of), place)
             elif place is not None:
@@ -63,7 +62,7 @@ def report(
                     harmless(table).write_csv(scratch)
             save_plots(analysis, csv / "plots")
     judges = card_of(analysis).judges
-    if two is not None:
+    if two:
         difference = differences(analysis, *two)
         print("\n".join(opening_notes(analysis, *two)))
         if isinstance(difference, Figure):

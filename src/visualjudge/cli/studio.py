@@ -87,7 +87,7 @@ def studio(
     Example: visualjudge studio dataset --people runs/people --rater anna --rater ben
     """
     given = {"--url": url, "--rater": rater, "--items": items, "--sample": sample}
-    for name, value in {**given, "a selection of questions": part.stated}.items():
+    for name, value in (*given.items(), ("a selection of questions", part.stated)):
         if value and people is None:
             raise UsageError(f"{name} needs --people")
     if not find_spec("fastapi") or not find_spec("uvicorn"):

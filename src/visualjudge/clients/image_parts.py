@@ -92,9 +92,7 @@ def _data_url(url: str) -> bytes:
     head, comma, data = url.partition(",")
     try:
         return (
-            base64.b64decode(data, validate=False)
-            if head.endswith(";base64")
-            else unquote(data).encode("latin-1")
+            base64.b64decode(data) if head.endswith(";base64") else unquote(data).encode("latin-1")
         )
     except ValueError:
         raise DataError(f"{head}{comma}…: must be a valid data URL") from None
@@ -146,7 +144,7 @@ class ImageStore:
     def __init__(self, capacity_bytes: int = 256 * 2**20) -> None:
         self._capacity = capacity_bytes
         self._held = 0
-        self._parts: OrderedDict[str, ImagePart] = OrderedDict()
+        self._parts: OrderedDict[tuple[Path | None, str], ImagePart] = OrderedDict()
 
     def get(self, path: str | Path, *, root: Path | None = None) -> ImagePart:
         """Return the image at ``path``.
@@ -161,15 +159,15 @@ class ImageStore:
         DataError
             If it cannot be read, or leaves ``root``.
         """
-        name = os.fspath(path if root is None else root / path)
-        if name not in self._parts:
-            place = Path(name) if root is None else image_at(root, os.fspath(path))
-            self._parts[name] = image_of_bytes(bytes_of(place), str(place))
-            self._held += _weight(self._parts[name])
-        self._parts.move_to_end(name)
+        key = root, os.fspath(path)
+        if key not in self._parts:
+            place = Path(path) if root is None else image_at(root, os.fspath(path))
+            self._parts[key] = image_of_bytes(bytes_of(place), str(place))
+            self._held += _weight(self._parts[key])
+        self._parts.move_to_end(key)
         while self._held > self._capacity and len(self._parts) > 1:
             self._held -= _weight(self._parts.popitem(last=False)[1])
-        return self._parts[name]
+        return self._parts[key]
 
 
 def _weight(part: ImagePart) -> int:

@@ -107,9 +107,7 @@ class RefusedParameters:
         """Return the request without the parameters that the server refuses, and the notes on
         them.
         """
-        refused = {
-            _KNOWN[name].parameter: _KNOWN[name].note for name in _KNOWN if name in self.learned
-        }
+        refused = {one.parameter: one.note for name, one in _KNOWN.items() if name in self.learned}
         notes = {
             name: note
             for name, note in (refused | dict(self._unsupported)).items()

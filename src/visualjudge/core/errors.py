@@ -118,13 +118,10 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
         else:
             records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
             rest = f"{records} and {len(same) - EXAMPLES} more"
-            lines.append(f"{file}: {rest}: {field}: {same[0].reason}{_whose(same)}")
+            differ = any(problem.reason != same[0].reason for problem in same)
+            whose = f" (of {same[0].record[:LONGEST_NAME]})" if differ else ""
+            lines.append(f"{file}: {rest}: {field}: {same[0].reason}{whose}")
     return [" ".join(line.split()) for line in lines]
-
-
-def _whose(same: Sequence[Problem]) -> str:
-    differ = any(problem.reason != same[0].reason for problem in same)
-    return f" (of {same[0].record[:LONGEST_NAME]})" if differ else ""
 
 
 class InvalidRecord(DataError):

@@ -56,13 +56,10 @@ def csv_table(path: Path, separator: str = ",", quote: str | None = '"') -> pl.D
         If it cannot be read.
     """
     import polars as pl
-    from polars.exceptions import PolarsError
 
     check_file(path, "table")
-    try:
+    with readable(path):
         return pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)
-    except (PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be read: {_in_short(error)}") from None
 
 
 def table_metadata(path: Path) -> dict[str, str]:
@@ -233,7 +230,8 @@ def readable(path: Path) -> Iterator[None]:
     """
     from polars.exceptions import PanicException, PolarsError
 
-    form = "an Arrow stream or file" if path.suffix == ".arrow" else "a Parquet file"
+    forms = {".arrow": "an Arrow stream or file", ".parquet": "a Parquet file"}
+    form = forms.get(path.suffix, "a table")
     try:
         yield
     except DataError as error:

@@ -50,16 +50,15 @@ class Workers:
         self._threads = 0
         self._map: Callable[..., Iterable[Any]] = map
         self._close: Callable[[], object] = tuple
-        self._stop: Callable[[], object] = tuple
+        self._processes: ProcessPoolExecutor | None = None
         if engine == "ray":
             pool = _ray_pool(number)
             self._map, self._close = pool.imap, pool.terminate
         elif number > 1:
             spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
-            processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
-            self._map = partial(_in_processes, processes, number * AHEAD)
-            self._close = partial(processes.shutdown, cancel_futures=True)
-            self._stop = partial(_stop, processes)
+            self._processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
+            self._map = partial(_in_processes, self._processes, number * AHEAD)
+            self._close = partial(self._processes.shutdown, cancel_futures=True)
 
     def __enter__(self) -> Self:
         import cv2
@@ -73,8 +72,9 @@ class Workers:
         import cv2
 
         cv2.setNumThreads(self._threads)
-        if kind is KeyboardInterrupt:
-            self._stop()
+        if kind is KeyboardInterrupt and self._processes is not None:
+            for process in list(self._processes._processes.values()):
+                process.terminate()  # a chunk that hangs would be waited for
         self._close()
 
     def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
@@ -90,12 +90,6 @@ class Workers:
             if error is not None:
                 raise error
             yield result
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    # A chunk that hangs would be waited for.
-    for process in list(pool._processes.values()):
-        process.terminate()
 
 
 def _in_processes(

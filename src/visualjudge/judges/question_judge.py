@@ -216,7 +216,7 @@ class QuestionJudge:
             )
             self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
-            verdict = replace(verdict, extra={**verdict.extra, **trace})
+            verdict = replace(verdict, extra={**verdict.extra, **trace}) if trace else verdict
             if said.ending == TOOL_LIMIT:
                 verdict = replace(
                     verdict,

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from visualjudge.replies.marks import Mark
+from visualjudge.replies.marks import Mark, answering
 from visualjudge.replies.values import is_label, order_of, stated
-from visualjudge.replies.words import Asked, Word, words
+from visualjudge.replies.words import Asked, Word, may_hold, words
 
 _LINE = re.compile(r"[^\n]+")
 SHORT, MOST_LINES = 120, 200
@@ -44,12 +44,16 @@ def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
 # places ("1. B: sharp") that is not in the order of the letters.
 def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | None:
     whole = stated(words(clean.strip(), asked), asked) if len(clean.strip()) < SHORT else None
-    opened = whole is not None and any(word.text == ":" for word in whole.led_by)
-    if whole is not None and whole.bare and whole.value and (whole.labelled or not opened):
+    if (
+        whole is not None
+        and whole.bare
+        and whole.value
+        and (whole.labelled or all(word.text != ":" for word in whole.led_by))
+    ):
         at = len(clean) - len(clean.lstrip())
         return Mark(whole.value, None, at + whole.start, at + whole.end, "line")
     heads = [
-        _head(words(clean, asked, line.start(), min(line.end(), line.start() + 60)))
+        _head(answering(clean, asked, line.start(), min(line.end(), line.start() + 60)))
         for line in lines
     ]
     items = [n for n, head in enumerate(heads) if head][-len(asked.letters) :]
@@ -78,6 +82,8 @@ def _head(said: Sequence[Word]) -> Sequence[Word]:
 
 # Characters around an order in which its direction may be stated.
 BEFORE, AFTER, NEAR = 300, 80, 12
+# Lists, one of which is in each text that leaves a direction open or says worst first.
+_TURNS = ("worst", "foremost", "rising", "falling")
 
 
 # Return the order best first; without a value if the text leaves its direction open.
@@ -85,16 +91,17 @@ def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
     if not isinstance(found.value, str) or found.rule == "placed":
         return found
     behind = clean[found.end : found.end + AFTER].partition("\n")[0]
-    around = words(clean, asked, max(0, found.start - BEFORE), found.end + len(behind))
+    begin, end = max(0, found.start - BEFORE), found.end + len(behind)
+    turns = "<" in clean[begin:end] or may_hold(clean[begin:end], *_TURNS)
+    around = words(clean, asked, begin, end) if turns else []
     named = [
         n
         for n, word in enumerate(around)
         if word.start >= found.start and (word.option or len(word.text) == len(found.value) > 2)
-    ]
-    first = named[0] if named else 0
+    ] or [0]
     ways = _directions(around)
     unclear = not ways and any(
-        word.of("worst") for word in around[max(0, first - NEAR) : (named + named + [0])[1]]
+        word.of("worst") for word in around[max(0, named[0] - NEAR) : (named * 2)[1]]
     )
     if len(ways) > 1 or unclear:
         return replace(found, value=None, cause="several answers")

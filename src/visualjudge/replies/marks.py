@@ -10,40 +10,25 @@ from functools import lru_cache
 
 from visualjudge.replies.json_answers import answers
 from visualjudge.replies.values import BREAKS, Value, is_label, stated
-from visualjudge.replies.words import TOKEN, Asked, Word, known_words, lists, plain, words
-
-TAGS = frozenset(
-    [
-        "answer",
-        "final_answer",
-        "final",
-        "verdict",
-        "choice",
-        "output",
-        "solution",
-        "score",
-        "rating",
-        "ranking",
-        "winner",
-        "response",
-        "result",
-        "conclusion",
-        "decision",
-        "judgment",
-        "judgement",
-        "preference",
-        "selection",
-        "pick",
-        "vote",
-    ]
+from visualjudge.replies.words import (
+    TOKEN,
+    Asked,
+    Word,
+    holds,
+    known_words,
+    lists,
+    plain,
+    source,
+    words,
 )
+
 LONGEST_HEAD, NEAR, SHORT, MOST_SENTENCES, MOST_MARKS = 90, 40, 80, 1_000, 100
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
 _BEGUN_BOX = re.compile(r"<\|begin_of_box\|>(.{0,400}?)<\|end_of_box\|>", re.S)
 # A tag may be open at the end, where the stop word of the request was the closing one.
 _TAG = re.compile(r"<([A-Za-z_]{3,14})>([^<]{1,400})(?=<|\Z)")
 _BRACKETS = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]")
-_BRACKETED_ORDER = re.compile(r"\[\[([^\n]{1,120})\]\]")
+_BRACKETED_ORDER = re.compile(r"\[\[(?![^\]]{121})([^\n]{1,120})\]\]")
 _FRAMES = {
     _BOX: "box",
     _BEGUN_BOX: "box",
@@ -56,7 +41,7 @@ _FOLLOWING = frozenset(
     ["noun", "because", "so", "than", "then", "best", "worst", "first", "second", "place", "to"]
 ).union(["middle", "points", "of ten"])
 _OUT_OF_TEN = re.compile(
-    r"(?<![\d.,/(-])\d{1,2}(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
+    r"\d(?<![\d.,/(-]\d)\d?(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
 )
 # A comma ends a sentence where a label follows it: "…, answer: B".
 _SENTENCE = re.compile(
@@ -116,7 +101,7 @@ def _framed(text: str, asked: Asked, since: int) -> Iterator[tuple[int, int, int
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
         for found in list(form.finditer(text))[-MOST_MARKS:]:
-            if found.end() > since and (rule != "tag" or found[1].lower() in TAGS):
+            if found.end() > since and (rule != "tag" or found[1].lower() in source()["tags"]):
                 yield *found.span(), *found.span(found.lastindex or 1), rule
 
 
@@ -133,17 +118,18 @@ def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
     ]
 
 
-def statements(clean: str, asked: Asked, since: int) -> list[tuple[Mark, bool]]:
-    """Return the sentences behind ``since`` that are an answer, or a label and an answer (rule
-    ``label``), each with whether it is a whole line; a label on a line of its own belongs to the
-    next line.
+def statements(clean: str, asked: Asked, since: int, until: int) -> list[tuple[Mark, bool]]:
+    """Return the sentences that begin between two positions and are an answer, or a label and an
+    answer (rule ``label``), each with whether it is a whole line; a label on a line of its own
+    belongs to the next line.
     """
     spans = _spans(clean, asked, clean.rfind("\n", 0, len(clean[: max(since, 0)].rstrip())))
     if since >= 0 and not (spans and spans[0][0] < since):
         spans = _spans(clean, asked, 0)
     found, label = list[tuple[Mark, bool]](), list[Word]()
-    for begin, end in spans[max(0, bisect_left(spans, (since, 0)) - 1) :]:
-        said = _answering(clean, asked, begin, end)
+    first = max(0, bisect_left(spans, (since, 0)) - 1)
+    for begin, end in spans[first : bisect_left(spans, (until, 0))]:
+        said = answering(clean, asked, begin, end)
         one = stated([*label, *said], asked) if said else None
         if one is not None and begin > since:
             before = clean[clean.rfind("\n", 0, begin) + 1 : begin]
@@ -151,7 +137,7 @@ def statements(clean: str, asked: Asked, since: int) -> list[tuple[Mark, bool]]:
             if labelled or not any(word.text == ":" for word in one.led_by):
                 start = one.led_by[0].start if labelled else one.start
                 place = start, one.end, "label" if labelled else "line"
-                final = any(word.of("final") for word in one.led_by)
+                final = holds(one.led_by, "final")
                 alone = one.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
                 found.append((Mark(one.value, one.cause, *place, final), bool(alone)))
         label = [*said, Word("\n", end, end)] if said and is_label(said, asked) else []
@@ -160,23 +146,25 @@ def statements(clean: str, asked: Asked, since: int) -> list[tuple[Mark, bool]]:
 
 # Return the words of a sentence, or nothing where those around its first letter or number show at
 # once that it is no answer.
-def _answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
+def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
     says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
     reached = says.end() if says else end
     if (says is None and end - begin > SHORT) or clean[reached : reached + 2].lower() == "'s":
         return []
     after = TOKEN.search(clean, reached, end)
-    if after is not None and not (_may_follow(after[0]) or (says and says[0] == "I")):
+    if after is not None and not (_may_follow(after[1]) or (says and says[0] == "I")):
         return []
-    beside = TOKEN.finditer(clean, begin, says.start() if says else end)
-    known = all(_is_known(token[0]) for token in beside)
+    known = all(
+        _is_known(token[1]) or token[1].lower() in asked.names
+        for token in TOKEN.finditer(clean, begin, says.start() if says else end)
+    )
     return words(clean, asked, begin, min(end, reached + NEAR)) if known else []
 
 
 @lru_cache(4096)
 def _may_follow(part: str) -> bool:
-    odd = len(part) < 2 or not part.isalpha() or part in ("or", "and")
-    return odd or bool(lists().get(part.lower(), {}).get("", _FOLLOWING) & _FOLLOWING)
+    odd = len(part) < 2 or not part.isalpha() or part in ("or", "and", "percent")
+    return odd or bool(lists().get(part.lower(), {"": set()}).get("", _FOLLOWING) & _FOLLOWING)
 
 
 # Return whether a word begins an entry of a list, or is a letter or a mark.
@@ -199,7 +187,7 @@ def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
         clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
         named = any(word.text == ":" for word in before[clause + 1 :])
         one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
-        counted = any(word.of("counts") for word in before[clause + 1 :])
+        counted = holds(before[clause + 1 :], "counts")
         if one is not None and not counted and (not named or is_label(before[clause + 1 :], asked)):
             yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
 
@@ -211,5 +199,5 @@ def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     before = before[:-1] if before[-1:] and before[-1].text == ":" else before
     bounds = [n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")]
     clause = before[bounds[-1] :] if bounds else before
-    denied = any(w.of("denies", "worse", "blames", "supposes", "cannot") for w in clause)
-    return denied or (mark.rule == "label" and any(word.of("if") for word in before))
+    denied = holds(clause, "denies", "worse", "blames", "supposes", "cannot")
+    return denied or (mark.rule == "label" and holds(before, "if"))

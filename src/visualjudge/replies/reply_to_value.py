@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, cast
 
@@ -25,7 +26,6 @@ from visualjudge.replies.values import BOTH_BAD, TIE
 from visualjudge.replies.words import Asked, plain
 
 Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error"]
-Tier = Literal["marked", "prose"]
 Cause = Literal[
     "tie",
     "several answers",
@@ -45,7 +45,7 @@ _TOP = re.compile(
 _SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
 _ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
-LONGEST_REPLY, LONGEST_AFTER, NEAR = 2**20, 2_000, 40
+LONGEST_REPLY, LONGEST_AFTER, NEAR, SHORT = 2**20, 2_000, 40, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Reading:
     cause: Cause | None = None
     span: tuple[int, int] | None = None
     rule: str | None = None
-    read_by: Tier | None = None
+    read_by: Literal["marked", "prose"] | None = None
 
 
 _ENDED = {
@@ -110,19 +110,42 @@ def read_reply(
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
     if question_type not in letters:
         raise ValueError(f"question_type must be one of {[*letters]}, got {question_type!r}")
-    asked = Asked(question_type, letters[question_type], {k.lower(): v for k, v in names.items()})
-    return _ENDED.get(finish_of(finish_reason)) or _read(text, asked, ties, prose=read == "all")
+    return _ENDED.get(finish_of(finish_reason)) or (
+        _read if len(text) <= SHORT else _read.__wrapped__
+    )(
+        text,
+        question_type,
+        letters[question_type],
+        tuple(names.items()),
+        tuple(ties),
+        read == "all",
+    )
 
 
-def _read(text: str, asked: Asked, ties: Collection[str], *, prose: bool) -> Reading:
+# Most replies of a run that are short are the same few.
+@lru_cache(1024)
+def _read(
+    text: str,
+    kind: str,
+    letters: str,
+    names: tuple[tuple[str, str], ...],
+    ties: tuple[str, ...],
+    prose: bool,
+) -> Reading:
     if len(text) > LONGEST_REPLY:
         return Reading(FAILED, "unparseable", "too long")
     spoken = without_thoughts(text)
+    asked = Asked(kind, letters, {name.lower(): answer for name, answer in names})
     found = answer_in(spoken, asked, prose=prose)
     refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
     if found.value is not None and not refused_tie:
-        tier: Tier = "prose" if found.prose else "marked"
-        return Reading(found.value, "ok", None, (found.start, found.end), found.rule, tier)
+        return Reading(
+            found.value,
+            "ok",
+            span=(found.start, found.end),
+            rule=found.rule,
+            read_by="prose" if found.prose else "marked",
+        )
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
     cause = "cut" if text.strip() and not spoken.strip() else found.cause
@@ -148,8 +171,9 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
 # Return the answer of marks and lines; labels before the last paragraph are looked for only where
 # it holds no mark that decides.
 def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mark:
+    said, until = list[tuple[Mark, bool]](), len(clean)
     for since in dict.fromkeys((last_paragraph, -1)):
-        said = statements(clean, asked, since)
+        said, until = statements(clean, asked, since, until) + said, since
         marks = marks_of(spoken, clean, [mark for mark, _ in said], asked, since)
         if (found := _last(clean, marks, asked, since)) is not None:
             return found

@@ -5,29 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import islice, pairwise
 
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
-from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, stated, without_scale
-from visualjudge.replies.words import Asked, Word, plain, source, words
+from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, names_another, stated, without_scale
+from visualjudge.replies.words import Asked, Word, holds, may_hold, plain, source, words
 
 LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
 _STOPS = frozenset(".!?\n")
 _BREAKS = frozenset(",;:()-–—")
+_ASPECTS = ("for", "in", "regarding", "concerning")
 _STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
-_KEEPS = (
-    "so",
-    "better",
-    "worse",
-    "is",
-    "chooses",
-    "bad",
-    "tie",
-    "denies",
-    "answer",
-    "is better",
-    "limits",
-)
+_KEEPS = frozenset(
+    ("so", "better", "worse", "is", "chooses", "bad", "tie", "denies", "answer", "is better")
+) | {"limits"}
 _OF_PLACES = (
     "best",
     "worst",
@@ -46,31 +38,29 @@ _OF_PLACES = (
 Phrase = tuple[str, tuple[str, ...]]
 
 
-# Return the phrases of the file by their first step.
+# Return the phrases of the file that begin with each step; every first and second step is a key.
 @cache
 def phrases() -> Mapping[str, Sequence[Phrase]]:
-    first: dict[str, list[Phrase]] = {}
-    for kind, texts in source()["phrases"].items():
-        for steps in map(_STEP.findall, texts):
-            first.setdefault(steps[0], []).append((kind, tuple(steps)))
-    return first
+    rows = [
+        (kind, tuple(_STEP.findall(text)))
+        for kind, texts in source()["phrases"].items()
+        for text in texts
+    ]
+    heads = {step for _, steps in rows for step in steps[:2]}
+    return {head: [row for row in rows if row[1][0] == head] for head in heads}
 
 
 # Return the sentences between two positions.
 def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> list[list[Word]]:
-    said: list[list[Word]] = [[]]
-    longest = start + LONGEST_PARAGRAPH
-    for word in words(text, asked, start, longest if end is None else min(end, longest)):
-        said[-1].append(word)
-        if word.text in _STOPS:
-            said.append([])
-    return said if said[-1] else said[:-1]
+    said = words(text, asked, start, min(start + LONGEST_PARAGRAPH, end or len(text)))
+    ends = [n for n, word in enumerate(said, 1) if word.text in _STOPS]
+    return [said[a:b] for a, b in pairwise([0, *ends, len(said)]) if a < b]
 
 
 # Return whether a sentence takes back what stands before.
 def retracts(found: Iterable[Sequence[Word]]) -> bool:
-    named = ([word for word in said if word.text[0].isalnum()] for said in found)
-    return any(word.of("retracts") for first in named for word in first[:2])
+    named = (islice((word for word in said if word.text[0].isalnum()), 2) for said in found)
+    return any(word.of("retracts") for first in named for word in first)
 
 
 # Return the answer of sentences, or the cause why there is none.
@@ -78,7 +68,7 @@ def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
     claims, cause = list[Mark](), "no answer"
     for said in found:
         claims = [] if retracts([said]) else claims
-        if any(w.option for w in said) and any(word.of("supposes", "if") for word in said):
+        if any(w.option for w in said) and holds(said, "supposes", "if"):
             cause = "hedge"
         if said[-1].text != "?":
             claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
@@ -107,27 +97,39 @@ def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
     forms = {"scoring": ("scores",), "pairwise": (*named, "ties", "bad")}.get(asked.kind, named)
     kept = [
         word
-        for word in (without_scale(said) if asked.kind == "scoring" else said)
+        for word in without_scale(said, asked)
         if word.option
         or word.number is not None
-        or word.of(*_KEEPS)
+        or not word.kinds.isdisjoint(_KEEPS)
         or not (word.of("filler", "noun") or word.text == "'")
     ]
     claims, at = list[Mark](), 0
+    steps = [_steps(bool(word.option), word.text, word.kinds) for word in kept] + [()]
     while at < len(kept):
-        rows = _rows(forms, bool(kept[at].option), kept[at].text, kept[at].kinds)
+        rows = _rows(forms, steps[at], steps[at + 1])
         claim = next(filter(None, (_claim(row, kept, at, asked) for row in rows)), None)
         claims += [claim[0]] if claim else []
         at = claim[1] if claim else at + 1
     return claims
 
 
-# Return the phrases of some kinds that may begin with an option, or with a word, longest first.
+# Return the first and second steps of phrases that a word fits.
 @lru_cache(4096)
-def _rows(forms: Sequence[str], option: bool, text: str, kinds: frozenset[str]) -> Sequence[Phrase]:
-    firsts = ("{X}", "{Y}") if option else ("{n}", text, *(f"{{{kind}}}" for kind in sorted(kinds)))
+def _steps(option: bool, text: str, kinds: frozenset[str]) -> Sequence[str]:
+    fits = ("{X}", "{Y}") if option else ("{n}", text, *(f"{{{kind}}}" for kind in sorted(kinds)))
+    return tuple(step for step in fits if step in phrases())
+
+
+# Return the phrases of some kinds whose first two steps are among these, longest first.
+@lru_cache(4096)
+def _rows(forms: Sequence[str], first: Sequence[str], second: Sequence[str]) -> Sequence[Phrase]:
     return sorted(
-        (row for one in firsts for row in phrases().get(one, ()) if row[0] in forms),
+        (
+            row
+            for one in first
+            for row in phrases().get(one, ())
+            if row[0] in forms and row[1][1] in (*second, "…")
+        ),
         key=lambda row: -len(row[1]),
     )
 
@@ -144,18 +146,23 @@ def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Ma
     value = tie or (number if letter is None else letter)
     if end is None or value is None or not _stands(kind, kept, at, end):
         return None
-    final = any(word.of("but", "so") for word in kept[max(0, at - 2) : at + 1])
+    final = holds(kept[max(0, at - 2) : at + 1], "but", "so")
     return Mark(value, None, kept[at].start, kept[end - 1].end, kind, final), end
 
 
-# Return the end of the steps at a word, and fill their slots.
+# Return the end of the steps at a word, and fill their slots. "…" ends at an option, a number or a
+# mark.
 def _fits(
     steps: Sequence[str], kept: Sequence[Word], at: int, slots: dict[str, Word]
 ) -> int | None:
     for n, step in enumerate(steps):
         if step == "…":
-            ends = (_fits(steps[n + 1 :], kept, at + k, slots) for k in _gaps(kept[at:]))
-            return next(filter(None, ends), None)
+            ends = (w.option or w.number is not None or not w.kinds for w in kept[at:])
+            longest = next((k for k, end in enumerate(ends) if end), len(kept) - at)
+            gaps = range(min(LONGEST_GAP, longest) + 1)
+            return next(
+                filter(None, (_fits(steps[n + 1 :], kept, at + k, slots) for k in gaps)), None
+            )
         word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
         fits = (
             word.number is not None and word.number <= GREATEST
@@ -166,27 +173,27 @@ def _fits(
         )
         if not fits:
             return None
-        slots.update({name: word} if name in ("X", "Y", "n") else {})
+        slots[name] = word
         at += 1
     return at
 
 
-# Return the lengths that "…" may have: up to an option, a number or a mark.
-def _gaps(rest: Sequence[Word]) -> range:
-    ends = (w.option or w.number is not None or not w.kinds for w in rest)
-    return range(min(LONGEST_GAP, next((n for n, end in enumerate(ends) if end), len(rest))) + 1)
-
-
 # Return whether nothing denies a phrase, makes it conditional or continues its last word.
 def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
-    bounds = [n for n, word in enumerate(kept[:at]) if word.of("but", "so") or word.text in ":;"]
+    bounds = [
+        n
+        for n, word in enumerate(kept[: at + 1])
+        if (word.of("but", "so") and not word.of("summary")) or word.text in ":;"
+    ]
     lead, rest = kept[bounds[-1] + 1 if bounds else 0 : at], kept[end:]
     against = ("denies", "supposes", "if", "worse", "blames", "cannot")
-    denied = any(word.of(*against) for word in lead) or any(w.of("supposes") for w in kept[at:end])
-    limited = any(w.of("if") for w in rest) or any(w.of("worse", "blames") for w in rest[:5])
+    denied = holds(lead, *against) or holds(kept[at:end], "supposes")
+    limited = holds(rest, "if") or holds(rest[:5], "worse", "blames")
     part = kept[at].option and any(w.text.isalpha() and not w.kinds for w in kept[at - 1 : at])
-    aspect = lead[:1] and lead[0].text in ("for", "in", "regarding", "concerning")
-    if denied or limited or part or aspect or _names_others(lead, kept[at:end], rest):
+    aspect = any(word.text in _ASPECTS and not word.of("so") for word in lead[:1])
+    named = {"", *(word.option for word in kept[at:end])}
+    others = any(word.option not in named for word in lead) or names_another(named, rest)
+    if denied or limited or part or aspect or others:
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
@@ -208,15 +215,8 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
 # Return whether a phrase is the conclusion "so B has a better …", whatever it is better in.
 def _concludes(own: Sequence[Word], rest: Sequence[Word]) -> bool:
     bare = (word.option and not rest[n - 1].of("than") for n, word in enumerate(rest))
-    opened = own[0].of("so") and any(word.of("has") for word in own)
-    return opened and not any(bare) and not any(w.of("denies", "but", "supposes") for w in rest)
-
-
-# Return whether a sentence names options besides those of a phrase, but in a reason.
-def _names_others(lead: Sequence[Word], own: Sequence[Word], rest: Sequence[Word]) -> bool:
-    stop = next((n for n, w in enumerate(rest) if w.of("because", "than")), len(rest))
-    named = {word.option for word in own}
-    return any(word.option not in ("", *named) for word in (*lead, *rest[:stop]))
+    opened = own[0].of("so") and holds(own, "has")
+    return opened and not any(bare) and not holds(rest, "denies", "but", "supposes")
 
 
 # Return the order of a sentence that only names options and their places.
@@ -249,26 +249,14 @@ def _ranked(said: Sequence[Word], asked: Asked) -> list[Mark]:
 def is_refusal(text: str) -> bool:
     """Return whether any sentence declines ("cannot … help", a policy); indecision is none."""
     begin = plain(text[:LONGEST_REFUSAL])
-    joined = "".join(begin.lower().split())
-    said = (
-        sentences(begin, Asked("", ""), 0) if any(map(joined.__contains__, _of_refusals())) else []
+    return may_hold(begin, "cannot", "declines") and any(
+        map(_declines, sentences(begin, Asked("", ""), 0))
     )
-    return any(map(_declines, said))
-
-
-# Return the entries, one of which is in each refusal, without blanks.
-@cache
-def _of_refusals() -> Sequence[str]:
-    return [
-        "".join(plain(entry.lower()).split())
-        for name in ("cannot", "declines")
-        for entry in source()["words"][name]
-    ]
 
 
 def _declines(said: Sequence[Word]) -> bool:
     cannot = next((n for n, word in enumerate(said) if word.of("cannot")), len(said))
-    undecided = any(word.of("undecided") for word in said[cannot:])
-    helps = any(word.of("helps") for word in said[cannot:])
-    helps = helps or bool(said[cannot:] and any(word.of("sorry") for word in said[:cannot]))
-    return any(word.of("declines") for word in said) or (helps and not undecided)
+    after = {kind for word in said[cannot:] for kind in word.kinds}
+    sorry = bool(after) and holds(said[:cannot], "sorry")
+    helps = (sorry or "helps" in after) and "undecided" not in after
+    return helps or holds(said, "declines")

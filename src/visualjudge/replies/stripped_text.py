@@ -6,33 +6,13 @@ from __future__ import annotations
 
 import re
 
-_THOUGHTS = frozenset(
-    [
-        "think",
-        "thinking",
-        "thought",
-        "thoughts",
-        "reasoning",
-        "reason",
-        "rationale",
-        "analysis",
-        "scratchpad",
-        "cot",
-        "reflection",
-        "seed:think",
-        "plan",
-        "inner_monologue",
-        "chain_of_thought",
-        "begin_of_thought",
-        "commentary",
-        "unused94",
-    ]
-)
+from visualjudge.replies.words import source
+
 _ENDS = frozenset(("end_of_thought", "unused95", "final", "assistantfinal"))
-# by family: DeepSeek, Qwen and most others; Sky; Kimi and Mistral; gpt-oss; MedGemma
+# by family: gpt-oss; DeepSeek, Qwen and most others (MedGemma's numbers); Kimi and Mistral
 _THOUGHT = re.compile(
-    r"<\|?(/?)([a-z_:]{3,18}(?:9[45])?)\|?>|[◁\[](/?)(think)[▷\]]"
-    r"|<\|channel\|>()([a-z]+)|()(assistantfinal)"
+    r"<\|channel\|>()([a-z]+)|()(assistantfinal)"
+    r"|<\|?(/?)([a-z_:]{3,18}(?:9[45])?)\|?>|[◁\[](/?)(think)[▷\]]"
 )
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
@@ -52,17 +32,17 @@ def without_thoughts(text: str) -> str:
     lowered = text.lower()
     if len(lowered) != len(text) or not any(mark in lowered for mark in _MAY_THINK):
         return text
-    pieces, at, whole = list[str](), 0, len(text.rstrip())
+    pieces, at, whole, thoughts = list[str](), 0, len(text.rstrip()), source()["thoughts"]
     begun: int | None = None
     for mark in _THOUGHT.finditer(lowered):
         closing, name = (group for group in mark.groups() if group is not None)
-        if name in _ENDS or (closing and name in _THOUGHTS):
+        if name in _ENDS or (closing and name in thoughts):
             before = mark.start() if mark.end() >= whole else 0
             begun = before if begun is None else begun
             pieces = pieces if begun else []
             pieces += [text[at:begun] if begun else "", " " * (mark.end() - begun)]
             begun, at = None, mark.end()
-        elif name in _THOUGHTS and begun is None:
+        elif name in thoughts and begun is None:
             begun = mark.start()
     rest = text[at:] if begun is None else text[at:begun] + " " * (len(text) - begun)
     return "".join([*pieces, rest])

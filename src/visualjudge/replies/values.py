@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from visualjudge.replies.words import Asked, Word
+from visualjudge.replies.words import Asked, Word, holds
 
 Value = str | float
+# A value, or the cause why there is none, and the index of the word after it.
+Found = tuple[Value | None, str | None, int] | None
 TIE, BOTH_BAD, GREATEST = "tie", "both_bad", 10.0
 # Marks that end an answer.
 BREAKS = frozenset(",;:.!-–—\n(")
@@ -55,7 +57,7 @@ class Stated:
             rest[0].text == "(" or rest[0].of("because", "than") or rest[0].text == "not"
         )
         explained = isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
-        blamed = any(word.of("worse", "blames") for word in rest[:6])
+        blamed = holds(rest[:6], "worse", "blames")
         return not rest or (
             not blamed and bool(aside or (explained and all(w.number is None for w in rest)))
         )
@@ -67,7 +69,7 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
     ends: at a mark, or before a reason.
     """
-    kept = without_scale(said) if asked.kind == "scoring" else said
+    kept = without_scale(said, asked)
     at = _lead(kept, asked)
     if any(word.text == "?" for word in said) or at is None:
         return None
@@ -78,21 +80,15 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
         stop += 1
     lead, rest, end = kept[:at], kept[at + stop :], kept[at + stop - 1].end
-    return Stated(value, cause, kept[at].start, end, lead, rest, _is_led(lead, asked))
-
-
-# Return whether words are a label and a sign that an answer follows.
-def _is_led(lead: Sequence[Word], asked: Asked) -> bool:
-    own = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
-    return any(word.text in ":=-–—→\n" or word.of("is") for word in lead[own + 1 :])
+    label = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
+    labelled = any(word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :])
+    return Stated(value, cause, kept[at].start, end, lead, rest, labelled)
 
 
 # Return whether words are a label and nothing else.
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
-    kept = without_scale(said) if asked.kind == "scoring" else said
-    return any(word.of(*_LABELS[asked.kind]) for word in kept) and all(
-        _may_lead(w, asked) for w in kept
-    )
+    kept = without_scale(said, asked)
+    return holds(kept, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in kept)
 
 
 # Return whether a word before an answer changes none.
@@ -119,7 +115,7 @@ def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
     return last if small else None
 
 
-def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
+def _letter(kept: Sequence[Word], asked: Asked) -> Found:
     first = kept[0]
     if not first.option and first.of("tie", "bad") and asked.kind == "pairwise":
         ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
@@ -137,7 +133,7 @@ def _letter(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | Non
         return _compared(letter, rest, asked)
     if after.text in _ALSO and then.option not in ("", letter):
         return None, "several answers", 2
-    ends = after.text != ":" and _ends(rest) and not _names_another(letter, rest)
+    ends = after.text != ":" and _ends(rest) and not names_another(("", letter), rest)
     return (letter, None, 1) if ends else None
 
 
@@ -150,16 +146,14 @@ def _ends(rest: Sequence[Word]) -> bool:
 
 
 # Return whether the sentence goes on with another option that is not set aside: "A, B".
-def _names_another(letter: str, rest: Sequence[Word]) -> bool:
+def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
     ends = (word.text in (*".\n;", "not") or word.of("because", "than") for word in rest)
     stop = next((n for n, end in enumerate(ends) if end), len(rest))
-    return any(word.option not in ("", letter) for word in rest[:stop])
+    return any(word.option not in named for word in rest[:stop])
 
 
 # Return the value of "A > B", "A = B = Bad" and their like.
-def _compared(
-    letter: str, rest: Sequence[Word], asked: Asked
-) -> tuple[Value | None, str | None, int]:
+def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
     sign, other = rest[0].text, rest[1].option
     graded = len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
     behind = rest[4 if graded else 2 :]
@@ -172,8 +166,10 @@ def _compared(
 
 
 # Return the words without the scale of a score: "(0-10)", "out of 10" before it.
-def without_scale(said: Sequence[Word]) -> Sequence[Word]:
-    for at in range(len(said) - 2 if any(w.number == GREATEST for w in said) else 0):
+def without_scale(said: Sequence[Word], asked: Asked) -> Sequence[Word]:
+    for at in range(
+        len(said) - 2 if asked.kind == "scoring" and any(w.number == GREATEST for w in said) else 0
+    ):
         low, link, high = said[at : at + 3]
         spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
         ahead = low.of("of ten") and link.number == GREATEST and at < 3
@@ -182,7 +178,7 @@ def without_scale(said: Sequence[Word]) -> Sequence[Word]:
     return said
 
 
-def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | None, int] | None:
+def _score(kept: Sequence[Word], _asked: Asked) -> Found:
     number = kept[0].number
     after, then = [*kept[1:], _NOTHING, _NOTHING][:2]
     if number is None:
@@ -202,7 +198,7 @@ def _score(kept: Sequence[Word], _asked: Asked) -> tuple[Value | None, str | Non
 
 
 # Return the order that options and links state, as written.
-def order_of(kept: Sequence[Word], asked: Asked) -> tuple[Value | None, str | None, int] | None:
+def order_of(kept: Sequence[Word], asked: Asked) -> Found:
     spelt = kept[0].text.upper()
     if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
         return spelt, None, 1

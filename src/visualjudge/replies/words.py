@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -13,7 +13,8 @@ import yaml
 
 # A letter of a script that writes blanks between words; in the others each letter is a word.
 _LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-TOKEN = re.compile(rf"{_LETTER}+|\n|\d+(?:[.,]\d+)*|(?<!\w)\.\d+|[<>=~]+|[-–—]+>|\S")
+# Group 1 is the token: a blank before it costs less than a search from the blank on.
+TOKEN = re.compile(rf" ?({_LETTER}+|\n|\d+(?:[.,]\d+)*|(?<!\w)\.\d+|[<>=~]+|[-–—]+>|\S)")
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
     for odd, plain in zip("।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True)
@@ -55,6 +56,11 @@ class Word:
         return bool(self.kinds) and not self.kinds.isdisjoint(lists)
 
 
+# Return whether one of the lists holds any of the words.
+def holds(said: Iterable[Word], *lists: str) -> bool:
+    return any(word.of(*lists) for word in said)
+
+
 # Return the text with one form of each mark and without decoration, at the same positions.
 def plain(text: str) -> str:
     return text.translate(_PLAIN)
@@ -82,7 +88,7 @@ def words(text: str, asked: Asked, start: int = 0, end: int | None = None) -> li
 
 
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
-    said, (start, end) = match[0], match.span()
+    said, (start, end) = match[1], match.span(1)
     lowered, number, letter = (_alone if len(said) < 40 else _alone.__wrapped__)(said)
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
@@ -136,6 +142,17 @@ def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
 def source() -> Mapping[str, Any]:
     text = (files(__package__) / "phrases.yaml").read_text("utf-8")
     return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
+
+
+# Return whether a text may hold an entry of lists: one is in it without blanks.
+def may_hold(text: str, *lists: str) -> bool:
+    return any(map("".join(text.lower().split()).__contains__, _entries(*lists)))
+
+
+@cache
+def _entries(*lists: str) -> Sequence[str]:
+    entries = (entry for name in lists for entry in source()["words"][name])
+    return ["".join(plain(entry.lower()).split()) for entry in entries]
 
 
 # Return every word of an entry of a list.

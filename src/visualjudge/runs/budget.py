@@ -134,26 +134,27 @@ class Spending:
         """The total of prompts and output."""
         return self.tokens_in + self.tokens_out
 
-    def plus(self, tokens_in: int, tokens_out: int, thinking: int, prices: Prices) -> Spending:
+    def plus(self, more: Spending, prices: Prices) -> Spending:
         """Return the sum with additional tokens at these prices."""
-        priced = prices.are_stated or not tokens_in + tokens_out
+        priced = prices.are_stated or not more.tokens
         cost = self.cost
         return Spending(
-            self.tokens_in + tokens_in,
-            self.tokens_out + tokens_out,
-            self.tokens_thinking + thinking,
-            cost + prices.of(tokens_in, tokens_out) if priced and cost is not None else None,
+            self.tokens_in + more.tokens_in,
+            self.tokens_out + more.tokens_out,
+            self.tokens_thinking + more.tokens_thinking,
+            cost + prices.of(more.tokens_in, more.tokens_out)
+            if priced and cost is not None
+            else None,
         )
 
     def plus_call(self, usage: Usage | None, prices: Prices) -> Spending:
         """Return the sum with one call."""
         prompt, reply = token_counts(usage)
-        return self.plus(prompt or 0, reply or 0, thinking_tokens(usage), prices)
+        return self.plus(Spending(prompt or 0, reply or 0, thinking_tokens(usage)), prices)
 
     def and_by(self, budget: Budget) -> Spending:
         """Return the sum with an invocation's spending."""
-        more = budget.spent
-        return self.plus(more.tokens_in, more.tokens_out, more.tokens_thinking, budget.prices)
+        return self.plus(budget.spent, budget.prices)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the form used in ``run.json``."""
@@ -180,12 +181,12 @@ def spent_before(paid: Spending, manifest: Mapping[str, Any]) -> Spending:
         Contents of ``run.json``, with the prices of the last invocation.
     """
     total = _stated(Spending, manifest.get("total"))
-    return total.plus(
+    killed = Spending(
         max(0, paid.tokens_in - total.tokens_in),
         max(0, paid.tokens_out - total.tokens_out),
         max(0, paid.tokens_thinking - total.tokens_thinking),
-        _stated(Prices, manifest.get("prices")),
     )
+    return total.plus(killed, _stated(Prices, manifest.get("prices")))
 
 
 def _stated(kind: type[Kind], stated: Mapping[str, Any] | None) -> Kind:
@@ -292,8 +293,8 @@ class Budget:
         self.calls += calls
         if not calls:
             return
-        self.spent = self.spent.plus_call(usage, self.prices)
         job = Spending().plus_call(usage, self.prices)
+        self.spent = self.spent.plus(job, self.prices)
         self._most_tokens = max(self._most_tokens, job.tokens)
         self._most_cost = max(self._most_cost, job.cost or 0.0)
         self._silent += usage is not None and not job.tokens

@@ -64,6 +64,16 @@ def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
     assert rare < same < common
 
 
+def test_a_search_stops_at_the_first_score_that_breaks_the_promise() -> None:
+    """700 good predictions, 60 bad ones below them, and 1,240 good ones at a lower score."""
+    score = np.repeat([9.0, 8.0, 7.0], [700, 60, 1240])
+    table = pl.DataFrame({"cluster": np.arange(2000), "score": score})
+    table = table.with_columns(truth=pl.when(pl.col("score") == 8).then(1.0).otherwise(9.0))
+    found = _Cases.of(table, 5.0, None)
+    assert found.bound(7.0)[1] <= 0.05 < found.bound(8.0)[1]
+    assert chosen_threshold(found, 0.05) == (9.0, None)
+
+
 def test_without_a_bad_prediction_among_them_few_prove_nothing() -> None:
     few = cases(12, 0.0)
     assert few.bound(-np.inf) == (0.0, pytest.approx(1 - 0.05 ** (1 / 12)))

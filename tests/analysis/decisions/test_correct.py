@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import polars as pl
 import pytest
 
 from decided import World, choices_of, scores_of
+from judged_records import write_dataset, write_run
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
 from visualjudge.analysis.decisions.items_to_label import LabelQueue, label_study
+from visualjudge.analysis.decisions.judged_items import items
+from visualjudge.analysis.decisions.label_files import place, read_labels
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 
@@ -209,6 +213,48 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     (tmp_path / "l.csv").write_text(labels.read_text().replace("score", "answer"))
     queue = label_study(_scored(world), 8, labels=tmp_path / "l.csv")
     assert queue.table()["score"].to_list() == ["5.0"] * 12 + [None] * 8
+
+
+def test_scores_of_one_annotation_in_two_encodings_are_averaged(tmp_path: Path) -> None:
+    once = World.of(12, 2).scoring_questions()
+    again = [replace(q, id=f"x{q.id}", encoding="text_xyxy") for q in once]
+    study = study_of([*once, *again], {"judge": scores_of([*once, *again], 0.6)})
+    rows = [(once[3].id, "4"), (again[3].id, "7"), (once[0].id, "1")]
+    labels = read_labels(_labels(tmp_path / "l.csv", rows, "question_id,answer"))
+    placed, problems = place(labels, items(study, "scoring"), study)
+    assert sorted(placed["y"].drop_nulls()) == [1.0, 5.5] and problems == ()
+
+
+@pytest.mark.parametrize(
+    ("answers", "label"),
+    [
+        ("A A B", "A"),
+        ("A B", "tie"),
+        ("tie A", "tie"),
+        ("tie tie A", "tie"),
+        ("ABC BCA", None),
+        ("ABC BCA ABC", "ABC"),
+        ("4 7", "5.5"),
+    ],
+)
+def test_the_label_of_several_raters_is_their_majority_or_mean(
+    tmp_path: Path, answers: str, label: str | None
+) -> None:
+    asked = World.of(2, 2).pair_questions()
+    dataset = write_dataset(tmp_path / "ds", asked)
+    run = write_run(tmp_path / "run", dataset, [], backend="people")
+    rows = [
+        {"id": name, "order": "AB", "value": value, "status": "ok", "repeat": k}
+        for name, values in (("q", answers.split()), ("other", ["A"]))
+        for k, value in enumerate(values)
+    ]
+    told = [
+        {**row, "purpose": "question", "rater": f"r{row['repeat']}", "raw_response": "",
+         "value": float(row["value"]) if row["value"].isdigit() else row["value"]}
+        for row in rows
+    ]  # fmt: skip
+    (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in told))
+    assert dict(read_labels(run).table.select("name", "said").rows()).get("q") == label
 
 
 def test_a_probability_that_is_none_is_named(world: World, tmp_path: Path) -> None:

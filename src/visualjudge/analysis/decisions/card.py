@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from html import escape
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import columns, table_layout
-from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked, share_of
+from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import preference
@@ -76,12 +76,6 @@ from visualjudge.core.text_tables import Table, folded
 
 Part = Table | tuple[str, ...]
 """A table of the card, or some of its lines."""
-STATE_OF: Mapping[AnswerState, State] = {
-    "yes": "pass",
-    "in_part": "undecided",
-    "no": "fail",
-    "too_few": "undecided",
-}
 UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
 RADIUS_ALPHA = 0.1
 
@@ -101,7 +95,8 @@ class Answer:
         """The answer as the state of a check, for colours and icons."""
         if self.models.state == "too_few" and not self.models.pairs:
             return "not_measured"
-        return STATE_OF[self.models.state]
+        of_answer: dict[AnswerState, State] = {"yes": "pass", "no": "fail"}
+        return of_answer.get(self.models.state, "undecided")
 
     @property
     def answer(self) -> str:
@@ -316,7 +311,7 @@ def _failed(study: Study, run: int) -> Check:
     if table.is_empty():
         return check("failed", NOT_MEASURED)
     sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
-    share = share_of(sums.shares("failed", "all"))
+    share = sums.shares("failed", "all")[0]
     may = percent(1 - TAIL ** (1 / share.images))
     note = f"no reply failed here, but all replies may fail on up to {may} of images"
     return check("failed", share, "" if share.value else note)

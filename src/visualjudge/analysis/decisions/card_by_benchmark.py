@@ -14,7 +14,7 @@ import polars as pl
 from visualjudge.analysis import table_layout
 from visualjudge.analysis.accuracy_cells import accuracy, guessed
 from visualjudge.analysis.figure_text import number, number3, span3
-from visualjudge.analysis.scores import ranking_figures, scoring_figures
+from visualjudge.analysis.scores import ranking_cells, scoring_cells
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Column, grid
 from visualjudge.analysis.value_and_interval import Estimate
@@ -53,7 +53,9 @@ def rows_of(study: Study) -> Iterator[BenchmarkRow]:
 def _figure(kind: str, part: pl.DataFrame) -> Estimate:
     if kind == "pairwise":
         return accuracy(part).share
-    return ranking_figures(part).tau if kind == "ranking" else scoring_figures(part).spearman
+    if kind == "ranking":
+        return ranking_cells(part, ())[""].tau
+    return scoring_cells(part, ())[""].spearman
 
 
 BENCHMARK: table_layout.Table[BenchmarkRow] = table_layout.Table(

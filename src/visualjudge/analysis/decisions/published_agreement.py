@@ -16,12 +16,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis import table_layout
+from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.figure_text import number
 from visualjudge.analysis.table_layout import Column, as_named, of_row
 from visualjudge.core.errors import UsageError
@@ -133,10 +133,10 @@ def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> Publishe
         found[str(source)].append(_rho(ratings["score"].to_numpy(), ratings["other"].to_numpy()))
     every = np.array([rho for rhos in found.values() for rho in rhos])
     as_printed = np.tanh if kind == "people" else np.asarray
-    by_source = {name: _number(as_printed(np.mean(rhos))) for name, rhos in found.items()}
+    by_source = {name: known(float(as_printed(np.mean(rhos)))) for name, rhos in found.items()}
     mean = float(np.mean(every[np.isfinite(every)])) if np.isfinite(every).any() else None
     items = part["item"].n_unique()
-    published = _number(np.tanh(np.mean(every)))
+    published = known(np.tanh(np.mean(every)))
     return PublishedCell(rater, dimension, kind, published, mean, by_source, items)
 
 
@@ -146,7 +146,3 @@ def _rho(a: FloatArray, b: FloatArray) -> float:
     from scipy import stats  # takes half a second to import
 
     return float(stats.spearmanr(a, b)[0])
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -44,23 +44,10 @@ class Figure:
         """Return an SVG element for a page with the stylesheet of figures."""
         return self.draw(WIDE).svg(self.finding)
 
-    def element(self, heading: str = "h3") -> str:
-        """Return a figure element for a page with the stylesheet of figures: finding,
-        drawing, caption and data.
-        """
-        address = "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
-        link = f'<a class="csv" download="{escape(self.name)}.csv" href="{address}">CSV</a>'
-        finding, caption, reading = (
-            escape(unbroken(said)) for said in (self.finding, self.caption, self.reading)
-        )
-        if reading:
-            reading = (
-                f'<details class="reading"><summary>How to read it</summary>{reading}</details>'
-            )
-        return (
-            f'<figure id="figure-{escape(self.name)}"><{heading}>{finding}</{heading}>'
-            f"{self.inline()}<figcaption>{caption} {link}{reading}</figcaption></figure>"
-        )
+    @property
+    def csv_link(self) -> str:
+        """Return the data as a data URI for a link."""
+        return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
 
     @property
     def csv(self) -> str:

@@ -130,14 +130,12 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
 
 def html(result: PeopleAgreement) -> str:
     """Return a self-contained page: the figure, then the tables."""
-    figure = agreement_figure(result)
-    drawn = Markup(figure.element("h2")) if isinstance(figure, Figure) else figure.reason
     return (
         environment()
         .get_template("agreement.html.j2")
         .render(
             style=Markup(page_style(asset("agreement.css"))),
-            figure=drawn,
-            tables=[Markup(table.html()) for table in tables_of(result)],
+            figure=agreement_figure(result),
+            tables=tables_of(result),
         )
     )

@@ -227,8 +227,7 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "a Bradley–Terry model with ties (log odds, mean 0) and Firth’s penalty; a question "
             "answered differently when swapped is a tie. The interval of a source that never lost, "
             "or never won, is open on one side. Ranks, 95 %: the ranks that each source may have "
-            "by itself. Controlled: the strength if order shown, number of objects, text length "
-            "and file size were equal, given if enough pairs differ in one of them.",
+            "by itself.",
             [
                 grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")
                 for judge in judges

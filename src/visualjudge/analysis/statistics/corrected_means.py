@@ -67,30 +67,6 @@ class PooledMeans:
         return float(self.values[system]) - reach, float(self.values[system]) + reach
 
 
-@dataclass(frozen=True, eq=False)
-class _Pool:
-    f: FloatArray
-    y: FloatArray
-    weight: FloatArray
-    system: IntArray
-    image: IntArray
-    size: tuple[int, int]
-
-    def means(self, values: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the weighted mean of ``values`` for each system; NaN without weight."""
-        top = np.bincount(self.system, weights=values * weights, minlength=self.size[1])
-        bottom = np.bincount(self.system, weights=weights, minlength=self.size[1])
-        return np.asarray(
-            np.divide(top, bottom, out=np.full(self.size[1], np.nan), where=bottom > 0)
-        )
-
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Return the sums of ``values``, images × systems."""
-        cells = self.image * self.size[1] + self.system
-        flat = np.bincount(cells, weights=values, minlength=self.size[0] * self.size[1])
-        return np.asarray(flat.reshape(self.size), dtype=float)
-
-
 def pooled_means(
     f: FloatArray,
     y: FloatArray,
@@ -119,72 +95,65 @@ def pooled_means(
         Weight of the judge, 0..1; None: the value of minimum variance.
     """
     labelled, image = np.isfinite(y), renumbered(clusters)[1]
-    size = (int(image.max()) + 1, int(system.max()) + 1)
+    images, systems = int(image.max()) + 1, int(system.max()) + 1
+    cells, label = image * systems + system, np.where(labelled, y, 0.0)
+
+    def total(values: FloatArray | BoolArray) -> FloatArray:
+        return np.asarray(np.bincount(system, values, systems), dtype=float)
+
+    def by_image(values: FloatArray) -> FloatArray:
+        flat = np.bincount(cells, values, images * systems)
+        return np.asarray(flat, dtype=float).reshape(images, systems)
+
+    counts = np.maximum(total(np.ones(y.size)), 1)
+    naive = total(f) / counts
     chances = np.full(y.size, np.nan) if probability is None else probability
-    weight = _weights(labelled, chances, system, size[1])
-    pool = _Pool(f, np.where(labelled, y, 0.0), weight, system, image, size)
-    return _estimate(pool, labelled, lam)
-
-
-def _weights(labelled: BoolArray, chances: FloatArray, system: IntArray, count: int) -> FloatArray:
-    """Return w of every item: 1/π divided by its sum over the system; 0 without a label."""
-    numbers = np.bincount(system, minlength=count)
-    uniform = np.bincount(system, weights=labelled, minlength=count) / np.maximum(numbers, 1)
-    chances = np.where(np.isfinite(chances), chances, uniform[system])
+    chances = np.where(np.isfinite(chances), chances, (total(labelled) / counts)[system])
     raw = np.where(labelled, 1 / np.where(labelled, chances, 1.0), 0.0)
-    total = np.bincount(system, weights=raw, minlength=count)
-    return np.asarray(raw / np.where(total > 0, total, 1)[system])
-
-
-def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMeans:
-    ones = np.ones(pool.f.size)
-    counts = np.bincount(pool.system, minlength=pool.size[1])
-    naive = pool.means(pool.f, ones)
-    held = pool.sums(pool.weight)
+    told = total(raw) > 0
+    weight = raw / np.where(told, total(raw), 1)[system]  # 1/π over its sum in the system
+    held = by_image(weight)
     label_images = np.asarray((held > 0).sum(0), dtype=np.int64)
     enough = label_images >= LEAST_IMAGES
     leverage = np.sqrt(np.maximum(1 - held, 1e-9))
 
-    def label_part(values: FloatArray) -> FloatArray:
-        centred = values - pool.means(values, pool.weight)[pool.system]
-        return np.where(enough, pool.sums(pool.weight * np.nan_to_num(centred)) / leverage, 0.0)
+    def mean(values: FloatArray) -> FloatArray:
+        held = total(weight)  # 1, but for rounding: equal labels have exactly their value
+        out = np.full(systems, np.nan)
+        return np.asarray(np.divide(total(values * weight), held, out=out, where=told))
 
-    everything = np.where(
-        enough, pool.sums((pool.f - naive[pool.system]) / counts[pool.system]), 0.0
-    )
-    truth, said = label_part(pool.y), label_part(pool.f)
-    spent = int(lam is None)
+    def label_part(values: FloatArray) -> FloatArray:
+        centred = np.nan_to_num(values - mean(values)[system])
+        return np.where(enough, by_image(weight * centred) / leverage, 0.0)
+
+    everything = np.where(enough, by_image((f - naive[system]) / counts[system]), 0.0)
+    truth, said = label_part(label), label_part(f)
+    spent, turned = int(lam is None), said - everything
     if lam is None:
-        turned = said - everything
         below = float((turned * turned).sum())
         lam = float(np.clip((truth * turned).sum() / below, 0, 1)) if below > 0 else 0.0
     residual = truth - lam * said
     labels, rest = residual.T @ residual, lam * everything
     alone = (truth * truth).sum(0)
-    exact = np.nan_to_num(pool.means((pool.y == pool.f).astype(float), pool.weight))
+    exact = np.nan_to_num(mean((label == f).astype(float)))
     unseen = np.minimum(ONE_WRONG * exact * (held * held).sum(0), 1) * alone
     labels[np.diag_indices_from(labels)] = np.maximum(np.diag(labels), unseen)
     cross = rest.T @ residual
-    images = pool.size[0]
     covariance = labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
-    corrected = lam * naive + pool.means(pool.y - lam * pool.f, pool.weight)
     floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
     covariance[np.diag_indices_from(covariance)] = floor
+    effective = np.divide(alone, floor, out=np.full(systems, np.nan), where=floor > 0)
     return PooledMeans(
         naive,
-        np.where(enough, corrected, np.nan),
+        np.where(enough, lam * naive + mean(label - lam * f), np.nan),
         covariance,
         labels,
         _freedom(covariance, labels, 1 / np.maximum((held * held).sum(0), 1e-12), images, spent),
-        np.bincount(pool.system, weights=labelled, minlength=pool.size[1]).astype(np.int64),
+        total(labelled).astype(np.int64),
         label_images,
-        np.where(
-            floor > 0,
-            np.divide(alone, floor, where=floor > 0, out=np.zeros_like(floor)) * label_images,
-            np.nan,
-        ),
+        effective * label_images,
         lam,
-        _balance(said - everything, pool, naive, enough),
+        _balance((mean(f) - naive)[enough], turned[:, enough], held[:, enough]),
     )
 
 
@@ -209,17 +178,10 @@ def _freedom(
     return np.asarray(np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1)))
 
 
-def _balance(
-    influence: FloatArray, pool: _Pool, naive: FloatArray, enough: BoolArray
-) -> float | None:
+def _balance(gaps: FloatArray, influence: FloatArray, held: FloatArray) -> float | None:
     """Return the p-value of the hypothesis that the judge's mean on the weighted labelled items
     equals its mean on the pool, for all systems in one test.
     """
-    known = enough & np.isfinite(naive)
-    if not known.any():
-        return None
-    gap = float((pool.means(pool.f, pool.weight) - naive)[known].sum())
-    sums = influence[:, known].sum(1)
-    error = float(np.sqrt((sums * sums).sum()))
-    freedom = int((pool.sums(pool.weight)[:, known].sum(1) > 0).sum()) - 1
-    return float(2 * t_sf(abs(gap) / error, freedom)) if error > 0 and freedom > 0 else None
+    error = float(np.sqrt((influence.sum(1) ** 2).sum()))
+    freedom = int((held.sum(1) > 0).sum()) - 1
+    return float(2 * t_sf(abs(gaps.sum()) / error, freedom)) if error > 0 and freedom > 0 else None

@@ -14,18 +14,12 @@ from visualjudge.analysis.statistics.alpha import Interval, disagreement_ends
 from visualjudge.core.records import FloatArray, IntArray
 
 
-def kappa(ratings: FloatArray) -> float | None:
-    """Cohen's κ of ``ratings`` (2 raters × units, NaN = not rated).
+def kappa(ratings: FloatArray, groups: IntArray) -> tuple[float | None, Interval | None]:
+    """Return Cohen's κ of ``ratings`` (2 raters × units, NaN = not rated), and its 95 % interval by
+    leaving out each of ``groups`` of units (one integer per unit) in turn, as
+    :func:`~visualjudge.analysis.statistics.alpha.alpha_interval`.
 
     None if the raters share no unit, or if both always gave the same answer.
-    """
-    value = float(_kappas(_columns(ratings).sum(0, keepdims=True))[0])
-    return value if np.isfinite(value) else None
-
-
-def kappa_interval(ratings: FloatArray, groups: IntArray) -> Interval | None:
-    """Return the 95 % interval of κ by leaving out each of ``groups`` of units (one integer per
-    unit) in turn, as :func:`~visualjudge.analysis.statistics.alpha.alpha_interval`.
     """
     columns = _columns(ratings)
     shared = columns[:, 0] > 0
@@ -34,14 +28,13 @@ def kappa_interval(ratings: FloatArray, groups: IntArray) -> Interval | None:
     total = grouped.sum(0, keepdims=True)
     value = float(_kappas(total)[0])
     if not np.isfinite(value):
-        return None
-    influence = np.nan_to_num(value - _kappas(total - grouped))
-    found = spread(influence, grouped[:, 0], np.zeros(codes.size, dtype=np.int64), 1)
-    if not found.enough[0]:
-        return None
+        return None, None
+    found = spread(np.nan_to_num(value - _kappas(total - grouped)), grouped[:, 0])
     units, agreed = float(total[0, 0]), float(total[0, 1])
     expected = 1 - float(_chance(total)[0])
-    return disagreement_ends(value, found, (units, units - agreed), expected)
+    if not found.enough[0]:
+        return value, None
+    return value, disagreement_ends(value, found, (units, units - agreed), expected)
 
 
 def _columns(ratings: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ clustered): 0 if the gaps are no larger than by chance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,12 +22,12 @@ from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     NORMAL,
     TAIL,
-    Measure,
     renumbered,
     shares,
     sums,
     t_isf,
 )
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -52,9 +52,9 @@ class Calibration:
     removes that bias and has the same interval.
     """
 
-    brier: Measure
-    ece: Measure
-    ece_corrected: Measure
+    brier: Estimate
+    ece: Estimate
+    ece_corrected: Estimate
     bins: tuple[Bin, ...]
     n: int
     images: int
@@ -68,21 +68,13 @@ def calibration(
     """
     codes = renumbered(clusters)[1]
     which = _equal_mass(stated)
-    squares = (stated - truth) ** 2
-    images = int(codes.max()) + 1
-    brier = shares(
-        sums(codes, squares, images), sums(codes, np.ones(truth.size), images), graded=True
-    )
+    images, counts = int(codes.max()) + 1, np.bincount(codes).astype(float)
+    brier = shares(sums(codes, (stated - truth) ** 2, images), counts, graded=True)[0]
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
-    ece = _expected_error(gaps, codes, seed)
-    return Calibration(
-        Measure(float(squares.mean()), brier.interval(0)),
-        ece,
-        Measure(_corrected(gaps, codes, ece), ece.interval),
-        _diagram(stated, truth, which),
-        stated.size,
-        images,
-    )
+    value, ends = _expected_error(gaps, codes, seed)
+    ece = Estimate(value, ends, stated.size, images)
+    corrected = replace(ece, value=_corrected(gaps, codes, value, ends[0] if ends else 0.0))
+    return Calibration(brier, ece, corrected, _diagram(stated, truth, which), stated.size, images)
 
 
 def _equal_mass(stated: FloatArray) -> IntArray:
@@ -93,37 +85,37 @@ def _equal_mass(stated: FloatArray) -> IntArray:
     )
 
 
-def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
+def _expected_error(
+    gaps: FloatArray, codes: IntArray, seed: int
+) -> tuple[float, tuple[float, float] | None]:
     """Return the ECE from items' ``gaps``, stated less true in their bin's column (n, bins)."""
     images = int(codes.max()) + 1
     mean = gaps.mean(0)
     value = float(np.abs(mean).sum())
     if images < LEAST_IMAGES:
-        return Measure(value, None)
+        return value, None
     weights = _resamples(codes, seed)
     errors = (weights @ gaps) / weights.sum(1, keepdims=True) - mean
     wider = float(t_isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
     reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
     down, up = (wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches)
-    return Measure(value, (max(0.0, value - down), min(1.0, value + max(0.0, up))))
+    return value, (max(0.0, value - down), min(1.0, value + max(0.0, up)))
 
 
-def _corrected(gaps: FloatArray, codes: IntArray, ece: Measure) -> float:
-    """Return the ECE from items' ``gaps`` (n, bins) corrected for few items; within the interval,
-    and at most the published ECE.
+def _corrected(gaps: FloatArray, codes: IntArray, ece: float, least: float) -> float:
+    """Return the ECE from items' ``gaps`` (n, bins) corrected for few items: at least ``least``,
+    and at most the published ``ece``.
     """
     images = int(codes.max()) + 1
     if images < 2:
-        return ece.value
+        return ece
     gap = gaps.mean(0)
     each = np.stack([sums(codes, column, images) for column in gaps.T], axis=1) / len(gaps)
     luck = images / (images - 1) * ((each - gap / images) ** 2).sum(0)
     held = np.maximum((gaps != 0).mean(0), 1 / len(gaps))
     seen = float((gap**2 / held).sum())
     part = 1 - float((luck / held).sum()) / seen if seen > 0 else 0.0
-    size = ece.value * np.sqrt(max(0.0, part))
-    least = 0.0 if ece.interval is None else ece.interval[0]
-    return float(np.clip(size, min(least, ece.value), ece.value))
+    return float(np.clip(ece * np.sqrt(max(0.0, part)), min(least, ece), ece))
 
 
 def _diagram(stated: FloatArray, truth: FloatArray, which: IntArray) -> tuple[Bin, ...]:

@@ -119,7 +119,10 @@ def judge(
     *,
     options: JudgeOptions,
     progress: bool = True,
-    **others: Any,
+    choice: Selection | None = None,
+    extractor: Client | None = None,
+    limits: Limits | None = None,
+    prices: Prices | None = None,
 ) -> Run:
     """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
 
@@ -136,8 +139,8 @@ def judge(
         Folder of the run.
     progress
         Whether to show a progress bar.
-    others
-        Options of :func:`judge_async`.
+    choice, extractor, limits, prices
+        As in :func:`judge_async`, like all options.
 
     Raises
     ------
@@ -163,7 +166,16 @@ def judge(
     with _display(progress) as listener:
         return run_until_stopped(
             lambda stop: judge_async(
-                dataset, asked, out, options=options, stop=stop, on_event=listener, **others
+                dataset,
+                asked,
+                out,
+                options=options,
+                choice=choice,
+                extractor=extractor,
+                limits=limits,
+                prices=prices,
+                stop=stop,
+                on_event=listener,
             )
         )
 

@@ -197,11 +197,11 @@ def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
 def accuracy_of(table: pl.DataFrame) -> dict[str, Any]:
     """Return the share of right answers with its 95 % interval by image."""
     sums = table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
-    share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())
-    ends = share.interval()
+    share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
+    ends = share.interval
     return {
-        "value": round(float(share.value[0]), 4),
-        "ci95": None if ends is None else [round(end, 4) for end in ends],
+        "value": round(share.value or 0.0, 4),
+        "ci95": None if ends is None else [round(end or 0.0, 4) for end in ends],
         "questions": table.height,
         "images": sums.height,
     }

@@ -117,13 +117,15 @@ def share(values: Sequence[bool]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, float] | None:
+def interval(
+    values: Sequence[bool], clusters: Sequence[int]
+) -> tuple[float | None, float | None] | None:
     """Return the 95 % interval of the share of true values by leaving out each cluster; None with
     fewer than five clusters.
     """
     if not values:
         return None
-    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
+    return shares(*cluster_sums(np.asarray(values, dtype=float), clusters))[0].interval
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
