@@ -26,7 +26,7 @@ from visualjudge.analysis.bias import preference
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.leaderboard import leaderboard
-from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
+from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
 from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.records import FloatArray, IntArray
@@ -154,7 +154,7 @@ def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
     yield "κ", held(kappa_interval(ratings, found.image), true.kappa)
     pair = np.stack([found.chose_a, other.chose_a])
-    yield "α", held(alpha_interval(pair, "nominal", found.image), true.alpha)
+    yield "α", held(alpha(pair, "nominal", found.image)[1], true.alpha)
 
 
 def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -222,7 +222,7 @@ def truth_of(design: Design) -> Truth:
         float(right_of(found).mean()),
         float((right_of(found) - right_of(other)).mean()),
         kappa(ratings) or 0.0,
-        alpha(np.stack([found.chose_a, other.chose_a])) or 0.0,
+        alpha(np.stack([found.chose_a, other.chose_a]))[0] or 0.0,
         np.array([board[f"s{k}"] for k in range(SOURCES)], dtype=float),
         place or 0.0,
     )

@@ -53,20 +53,19 @@ BUDGET = {
     "replies": 800,
     "judges": 1500,
     "runs": 1380,
-    "analysis": 6300,
+    "analysis": 6253,
     "apps": 5300,
     "studio": 2600,
     "cli": 1596,
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
-    "core": (1319, "HTML tables (with the report's templates), the registry's guards"),
+    "core": (1319, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
     "data": (1011, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "analysis": (6285, "figures of pairs of judges, encodings, sources and raters; decisions"),
     "apps": (5847, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 33_078, 412_123
+MOST_STATEMENTS, MOST_TOKENS = 33_023, 411_345
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

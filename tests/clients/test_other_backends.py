@@ -545,6 +545,15 @@ def test_short_placeholders_are_not_masked() -> None:
     assert Redactor([KEY])(f"<{KEY}>") == "<***>"
 
 
+@pytest.mark.parametrize(
+    "written", ["sk-a%2Fb%2bc", "sk-a/b\\u002Bc", "sk-a\\/b\\\\u002bc", "sk%2da%252Fb+c"]
+)
+def test_a_secret_may_have_escapes_of_any_kind(written: str) -> None:
+    redactor = Redactor(["sk-a/b+c"])
+    assert redactor(f"<{written}>") == "<***>"
+    assert redactor.body(f"<{written}>".encode()) == b"<***>"
+
+
 def test_a_public_url_has_no_password_and_no_query() -> None:
     assert public_url("https://me:word@host:8/v1/?key=1#x") == "https://host:8/v1"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -195,6 +197,25 @@ def test_reading_apart_costs_no_more_than_it_may(
     (root / "b.png").touch()
     with pytest.raises(DataError, match=r"^b\.png: must be a$"):
         apart(size_of, root / "b.png", "image")
+
+
+def test_reading_apart_runs_neither_the_script_nor_what_lies_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/csv.py").write_text("raise SystemExit")
+    (tmp_path / "folder/a").touch()
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('once')\nfrom pathlib import Path\nfrom visualjudge.core.untrusted import apart\n"
+        "print(apart(Path.exists, Path('a'), 'table'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path / "folder",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "once\nTrue\n"
 
 
 def test_the_page_of_security_states_the_bounds() -> None:

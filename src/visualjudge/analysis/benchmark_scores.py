@@ -110,18 +110,11 @@ def _part(table: pl.DataFrame, score: Score) -> pl.DataFrame:
 
 def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) -> OwnScore:
     value = RULES[score.rule][1](verdicts) if verdicts.height else None
-    rounded = None if value is None else round(value * score.scale, score.digits)
-    return OwnScore(
-        score.name, rounded, score.digits, None if value is None else _lacking(verdicts, questions)
-    )
-
-
-def _lacking(verdicts: pl.DataFrame, questions: pl.DataFrame) -> str | None:
-    """Return how many of ``questions`` were answered; None if nothing is missing."""
-    asked = verdicts["id"].n_unique()
-    if asked >= questions.height:
-        return None
-    return f"{number(asked)} of {number(questions.height)} questions"
+    if value is None:
+        return OwnScore(score.name, None, score.digits)
+    asked, every = verdicts["id"].n_unique(), questions.height
+    part = f"{number(asked)} of {number(every)} questions" if asked < every else None
+    return OwnScore(score.name, round(value * score.scale, score.digits), score.digits, part)
 
 
 def _said() -> pl.Expr:

@@ -79,12 +79,6 @@ def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
     return np.flatnonzero(held), (np.cumsum(held) - 1)[codes]
 
 
-def effective_number(weights: FloatArray, column: IntArray, columns: int) -> FloatArray:
-    """Return Kish's (Σw)²/Σw² of the ``weights`` in each column; 0 for an empty one."""
-    total, squares = sums(column, weights, columns), sums(column, weights**2, columns)
-    return np.asarray(np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0))
-
-
 @dataclass(frozen=True, eq=False)
 class Spread:
     """Variance of K figures by leaving out images, (K,), the images and their effective number."""
@@ -114,7 +108,9 @@ def spread(
     images = np.bincount(place, minlength=columns)
     shrunk = np.divide(images - 1.0, images, out=np.zeros(columns), where=images > 0)
     variance = sums(place, influence**2, columns) * shrunk
-    return Spread(variance, images, effective_number(weights, place, columns))
+    total, squares = sums(place, weights, columns), sums(place, weights**2, columns)
+    kish = np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0)
+    return Spread(variance, images, np.asarray(kish))
 
 
 def ratio(

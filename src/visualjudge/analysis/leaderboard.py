@@ -88,14 +88,12 @@ def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") 
 
 def _connected(edges: list[Edge]) -> list[list[str]]:
     """Return sets of sources that met directly or through others, sorted."""
-    names = sorted({name for _, *two in edges for name in two})
-    place = {name: k for k, name in enumerate(names)}
-    a, b = ([place[edge[side]] for edge in edges] for side in (1, 2))
-    met = sparse.csr_array((np.ones(len(a)), (a, b)), (len(names), len(names)))
-    parts: dict[int, list[str]] = {}
-    for name, part in zip(names, csgraph.connected_components(met, directed=False)[1], strict=True):
-        parts.setdefault(int(part), []).append(name)
-    return sorted(parts.values())
+    parts = list[set[str]]()
+    for _, a, b in edges:
+        met = [part for part in parts if a in part or b in part]
+        if len(met) != 1 or not {a, b} <= met[0]:
+            parts = [part for part in parts if part not in met] + [{a, b}.union(*met)]
+    return sorted(map(sorted, parts))
 
 
 NEVER_LOST, NEVER_WON = "it never lost", "it never won"

@@ -23,7 +23,7 @@ from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.statistics import alt_test, correlation
-from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
+from visualjudge.analysis.statistics.alpha import Level, alpha
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -309,7 +309,7 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     value, ends = None, None
     if units >= LEAST_UNITS:
         images = np.repeat(panel.images, len(panel.sources))
-        value, ends = alpha(people, level), alpha_interval(people, level, images)
+        value, ends = alpha(people, level, images)
     return AlphaRow(panel.dimension, len(people), level, units, value, ends)
 
 

@@ -22,7 +22,6 @@ from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, holm, renumbered, 
 from visualjudge.analysis.figures import ALL, Sensitivity
 from visualjudge.analysis.fits import MANY_IMAGES, moved, rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.study_table import clusters_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray
 
@@ -164,7 +163,7 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     n, k = np.bincount(which).astype(float), np.bincount(which, right).astype(float)
     limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / n
     theta, information = _fit(mean, n, k, limits)
-    jnd, clusters = _threshold(theta, limits), clusters_of(rows)
+    jnd, clusters = _threshold(theta, limits), rows["cluster"].to_numpy().astype(np.int64)
     psi, gradient = _psi(theta, np.log(mean), limits)
     weight = 1 / (psi * (1 - psi))[which]
     image, inverse = renumbered(clusters)[1], np.linalg.inv(information)

@@ -79,15 +79,9 @@ def tau_means(sums: ImageSums) -> list[Estimate]:
     """
     told = sums.columns["told"]
     halves = replace(sums, columns={"top": (sums.columns["tau"] + told) / 2, "n": told})
-    shares = halves.shares("top", "n", graded=True)
-    out = []
-    for k, (n, tau) in enumerate(zip(sums.total("told"), sums.total("tau"), strict=True)):
-        found = shares[k]
-        low, high = (None if end is None else 2 * end - 1 for end in found.interval or (None, None))
-        ends = None if found.interval is None else (low, high)
-        value = None if found.value is None else float(tau / n)
-        out.append(Estimate(value, ends, found.n, found.images, found.why))
-    return out
+    found = halves.shares("top", "n", graded=True)
+    ends = {name: 2 * getattr(found, name) - 1 for name in ("value", "low", "high")}
+    return [replace(found, **ends)[k] for k in range(sums.cells)]
 
 
 def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:

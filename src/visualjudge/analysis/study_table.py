@@ -382,11 +382,6 @@ def study_of(
     return Study(table, runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
 
 
-def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the image number of every row."""
-    return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)
-
-
 @dataclass(frozen=True)
 class Remarks:
     """Messages about runs. With ``problems`` a command ends with status 1, with ``warnings`` alone

@@ -25,31 +25,14 @@ from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
 
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
-Pairs = tuple[float, float]
 
 
-def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
-    """Return Σ y·y′ of the column ``y`` and the number of ordered pairs of verdicts that share
-    ``same``.
-
-    Each verdict also forms a pair with itself.
+def products(table: pl.DataFrame, keys: Sequence[str]) -> FloatArray:
+    """Return Σ y·y′ over ordered pairs of verdicts that share ``keys``, also of a verdict with
+    itself, and the number of these pairs: first of all verdicts, then without each image (0 to
+    G - 1, in ``cluster``), (2, G + 1).
     """
-    keys = list(same)
-    totals = (
-        table.group_by(keys, maintain_order=True).agg(s=pl.col("y").sum(), n=pl.len())
-        if keys
-        else table.select(s=pl.col("y").sum(), n=pl.len())
-    )
-    squares = totals.select((pl.col("s") ** 2).sum(), (pl.col("n").cast(pl.Float64) ** 2).sum())
-    top, count = squares.row(0)
-    return float(top or 0), float(count or 0)
-
-
-def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> FloatArray:
-    """Return the sums of products of verdicts that share ``keys``, and their counts: first over all
-    verdicts, then without each image, (2, G + 1). Products inside an image are left out together
-    with the image.
-    """
+    images = int(table["cluster"].max()) + 1  # type: ignore[arg-type]
     own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(
         s=pl.col("y").sum(), n=pl.len().cast(pl.Float64)
     )
@@ -58,10 +41,10 @@ def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> FloatArr
         whole = pl.col(name).sum()
         every = own.select(own=name, every=whole.over(list(keys)) if keys else whole)
         values, totals = (every[column].to_numpy() for column in ("own", "every"))
-        products = float((values * totals).sum())
+        whole_sum = float((values * totals).sum())
         # (Σ - s)² = Σ² + s (s - 2 Σ), summed over an image's cells
-        without = products + sums(image, values * (values - 2 * totals), images)
-        parts.append(np.append(products, without))
+        without = whole_sum + sums(image, values * (values - 2 * totals), images)
+        parts.append(np.append(whole_sum, without))
     return np.stack(parts)
 
 
@@ -79,13 +62,12 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
     y = table.select(
         "pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number
     )
-    size = int(number.max()) + 1  # type: ignore[arg-type]
     kept: tuple[list[str], ...]
     kept = ([], ["pair"], ["encoding"], ["pair", "encoding"], ["pair", "encoding", "order"])
-    everything, item, encoding, cell, order = (_products(y, keys, size) for keys in kept)
-    itself = _products(y.with_row_index("row"), ["row"], size)
+    everything, item, encoding, cell, order = (products(y, keys) for keys in kept)
+    itself = products(y.with_row_index("row"), ["row"])
     apart, others = _mean(everything - item - encoding + cell), _mean(encoding - cell)
-    of_pair, unknown = _mean(item - cell), np.full(size + 1, np.nan)
+    of_pair, unknown = _mean(item - cell), np.full(apart.size, np.nan)
     levels = (_mean(cell - order), _mean(order - itself), _mean(itself))
     found = {"item": of_pair - apart, "encoding": others - apart}
     if np.isnan(found["item"][0]):
@@ -97,7 +79,7 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
         return dict.fromkeys(COMPONENTS, unknown)
     out = {name: found.get(name, unknown) for name in COMPONENTS}
     if np.isfinite(out["item"][0]):
-        whole, styled = (_products(y, ["cluster", *keys], size) for keys in ([], ["encoding"]))
+        whole, styled = (products(y, ["cluster", *keys]) for keys in ([], ["encoding"]))
         outside = _mean(everything - whole - encoding + styled)
         out["image"] = _mean(whole - item - styled + cell) - outside
         if np.isnan(of_pair[0]):

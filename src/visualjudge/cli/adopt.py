@@ -110,7 +110,7 @@ def _print(done: Adopted) -> None:
     invented = pluralize(done.invented, "reply", "replies")
     lines = {
         f"columns: {columns}": True,
-        f"not used: {', '.join(done.unused)} (--column ROLE=NAME)": done.unused,
+        f"not used: {', '.join(done.unused)[:300]} (--column ROLE=NAME)": done.unused,
         "group: no column; each item counts as an independent case (--column group=NAME)": (
             "group" not in done.columns
         ),

@@ -92,9 +92,7 @@ def _data_url(url: str) -> bytes:
     head, comma, data = url.partition(",")
     try:
         return (
-            base64.b64decode(data, validate=False)
-            if head.endswith(";base64")
-            else unquote(data).encode("latin-1")
+            base64.b64decode(data) if head.endswith(";base64") else unquote(data).encode("latin-1")
         )
     except ValueError:
         raise DataError(f"{head}{comma}…: must be a valid data URL") from None

@@ -94,9 +94,7 @@ def importing(*, outside: bool) -> Iterator[None]:
 LINES: frozenset[Kind] = frozenset({"record", "log"})
 
 
-def open_untrusted(
-    folder: str | Path, name: object, kind: Kind, *, of: str = "the dataset"
-) -> BinaryIO:
+def open_untrusted(folder: str | Path, name: object, kind: Kind) -> BinaryIO:
     """Open ``folder / name`` for reading after checking its place and size.
 
     Raises
@@ -104,7 +102,7 @@ def open_untrusted(
     DataError
         As :func:`confined_path` and :func:`open_file` do.
     """
-    return open_file(confined_path(folder, name, of=of), kind)
+    return open_file(confined_path(folder, name), kind)
 
 
 def open_file(path: Path, kind: Kind) -> BinaryIO:
@@ -333,13 +331,7 @@ def confined_target(root: str | Path, name: str, *, of: str = "the target") -> P
     path, mode = Path(root), None
     for part in PurePosixPath(stated_path(name, of=of)).parts:
         path = path / part
-        try:
-            mode = path.lstat().st_mode
-        except FileNotFoundError:
-            mode = None
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise DataError(f"{path}: cannot be read: {reason}") from None
+        mode = path.lstat().st_mode if os.path.lexists(path) else None
         if mode is not None and stat.S_ISLNK(mode):
             raise DataError(
                 f"{path}: must not be a link; links are not followed in {of}; put the file itself "

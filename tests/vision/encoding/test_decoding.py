@@ -71,6 +71,22 @@ def test_overlay_without_tags_and_boxes_reads_back_pixel_by_pixel(
     assert np.abs(shown[covered] - want).max(initial=0) <= 1
 
 
+def test_a_box_is_dashes_just_outside_the_mask() -> None:
+    image, mask = noise(120, 160), np.zeros((120, 160), bool)
+    mask[30:90, 40:120] = True
+    boxed, bare = (
+        encode("instance_segmentation", f"pixel_ss1_m0_o0_l0_c0_b{k}", instances([mask]), image)
+        for k in (1, 0)
+    )
+    assert boxed.image is not None and bare.image is not None
+    drawn, width = np.any(boxed.image != bare.image, axis=2), line_width((120, 160))
+    ring = np.zeros_like(mask)
+    ring[30 - width : 90 + width, 40 - width : 120 + width] = True
+    ring &= ~mask
+    assert not drawn[~ring].any() and 0.4 < drawn[ring].mean() < 0.8
+    assert (boxed.image[drawn] == color_at(0)).all()
+
+
 @SLOW
 @given(masks())
 def test_matrix_holds_the_index_that_covers_most_of_each_cell(

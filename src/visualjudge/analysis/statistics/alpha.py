@@ -63,41 +63,35 @@ def _alphas(rows: FloatArray) -> FloatArray:
         return np.asarray(np.where(small, np.nan, 1 - within * (n - 1) / expected))
 
 
-def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
-    """Krippendorff's α of ``ratings`` (raters × units, NaN = not rated).
+def alpha(
+    ratings: FloatArray, level: Level = "nominal", groups: IntArray | None = None
+) -> tuple[float | None, Interval | None]:
+    """Return Krippendorff's α of ``ratings`` (raters × units, NaN = not rated), and its 95 %
+    interval by leaving out each of ``groups`` of units in turn (one integer per unit; by default
+    each unit is a group).
 
     None if no unit has two ratings, or if all pairable values are equal (agreement and chance are
-    then indistinguishable).
+    then indistinguishable). The interval is computed on the scale -log(1 - α), the log of the
+    disagreement, by Student's t. Its standard error is at least the binomial error of the units
+    that disagree. Without any disagreement, its upper bound is Clopper and Pearson's for 0 of the
+    groups.
     """
-    value = _alphas(_columns(_coordinates(ratings, level)).sum(0, keepdims=True))[0]
-    return float(value) if np.isfinite(value) else None
-
-
-def alpha_interval(
-    ratings: FloatArray, level: Level, groups: IntArray | None = None
-) -> Interval | None:
-    """Return the 95 % interval of α by leaving out each of ``groups`` of units in turn (one integer
-    per unit; by default each unit is a group).
-
-    The interval is computed on the scale -log(1 - α), the log of the disagreement, by Student's t.
-    Its standard error is at least the binomial error of the units that disagree. Without any
-    disagreement, its upper bound is Clopper and Pearson's for 0 of the groups.
-    """
-    labels = np.unique(
-        np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True
-    )[1]
+    units = np.arange(ratings.shape[1]) if groups is None else groups
+    labels = np.unique(units, return_inverse=True)[1]
     columns = _columns(_coordinates(ratings, level))
-    grouped = np.stack([sums(labels, one, int(labels.max()) + 1) for one in columns.T], axis=1)
+    count = labels.max(initial=-1) + 1
+    grouped = np.stack([sums(labels, one, count) for one in columns.T], axis=1)
     total, grouped = grouped.sum(0, keepdims=True), grouped[grouped[:, 0] > 0]
     value = float(_alphas(total)[0])
     if not np.isfinite(value):
-        return None
-    units = (columns[:, 0] > 0).astype(float)
-    pairable = sums(labels, units, int(labels.max()) + 1)
-    found = spread(np.nan_to_num(value - _alphas(total - grouped)), pairable[pairable > 0])
+        return None, None
+    pairable = columns[:, 0] > 0
+    weights = sums(labels, pairable.astype(float), count)
+    found = spread(np.nan_to_num(value - _alphas(total - grouped)), weights[weights > 0])
+    if not found.enough[0]:
+        return value, None
     unlike = columns[:, 1] > 1e-9 * np.maximum(1, columns[:, 2])
-    both = float(units.sum()), float(unlike.sum())
-    return disagreement_ends(value, found, both) if found.enough[0] else None
+    return value, disagreement_ends(value, found, (float(pairable.sum()), float(unlike.sum())))
 
 
 def disagreement_ends(

@@ -74,7 +74,9 @@ def calibration(
     value, ends = _expected_error(gaps, codes, seed)
     ece = Estimate(value, ends, stated.size, images)
     corrected = replace(ece, value=_corrected(gaps, codes, value, ends[0] if ends else 0.0))
-    return Calibration(brier, ece, corrected, _diagram(stated, truth, which), stated.size, images)
+    groups = [which == name for name in np.unique(which)]
+    bins = tuple(Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum())) for g in groups)
+    return Calibration(brier, ece, corrected, bins, stated.size, images)
 
 
 def _equal_mass(stated: FloatArray) -> IntArray:
@@ -94,7 +96,9 @@ def _expected_error(
     value = float(np.abs(mean).sum())
     if images < LEAST_IMAGES:
         return value, None
-    weights = _resamples(codes, seed)
+    rng = rng_for(seed, "calibration", images)
+    drawn = rng.multinomial(images, np.full(images, 1 / images), size=DRAWS)
+    weights = drawn[:, codes].astype(float)
     errors = (weights @ gaps) / weights.sum(1, keepdims=True) - mean
     wider = float(t_isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
     reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
@@ -116,17 +120,3 @@ def _corrected(gaps: FloatArray, codes: IntArray, ece: float, least: float) -> f
     seen = float((gap**2 / held).sum())
     part = 1 - float((luck / held).sum()) / seen if seen > 0 else 0.0
     return float(np.clip(ece * np.sqrt(max(0.0, part)), min(least, ece), ece))
-
-
-def _diagram(stated: FloatArray, truth: FloatArray, which: IntArray) -> tuple[Bin, ...]:
-    groups = [which == name for name in np.unique(which)]
-    return tuple(Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum())) for g in groups)
-
-
-def _resamples(codes: IntArray, seed: int) -> FloatArray:
-    """Return how often each item is taken when clusters are drawn with replacement, draws × n."""
-    images = int(codes.max()) + 1
-    drawn = rng_for(seed, "calibration", images).multinomial(
-        images, np.full(images, 1 / images), size=DRAWS
-    )
-    return np.asarray(drawn[:, codes], dtype=float)

@@ -244,9 +244,9 @@ def fair_fit(
 
 def _unexplained(columns: FloatArray, system: IntArray, systems: int) -> FloatArray:
     """Return the share of each system's indicator that the columns do not explain, (S,)."""
-    base = np.linalg.qr(columns)[0]
     rows = np.eye(systems)[system]
-    rest = rows - base @ (base.T @ rows)
+    shared = columns.T @ rows
+    inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-10, hermitian=True)
     total = ((rows - rows.mean(0)) ** 2).sum(0)
-    left = (rest**2).sum(0)
+    left = rows.sum(0) - (shared * (inverse @ shared)).sum(0)
     return np.asarray(np.divide(left, total, out=np.zeros(systems), where=total > 0))

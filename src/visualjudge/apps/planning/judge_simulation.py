@@ -21,7 +21,7 @@ import polars as pl
 from scipy import optimize, stats
 
 from visualjudge.analysis.estimate import LEVEL, ratio, renumbered, share_test, shares
-from visualjudge.analysis.variance import ordered_pairs
+from visualjudge.analysis.variance import products
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEVELS = ("image", "pair", "order")
@@ -218,8 +218,8 @@ def _shared(
     level.
     """
     keys = ["encoding", "cluster", "pair", "order"]  # two encodings of a pair are two questions
-    sums_of = [ordered_pairs(table, keys[: k + 2]) for k in range(3)]
-    sums_of.append((float((table["y"] ** 2).sum()), float(table.height)))
+    sums_of = [products(table, keys[: k + 2])[:, 0].tolist() for k in range(3)]
+    sums_of.append([float((table["y"] ** 2).sum()), float(table.height)])
     found: list[float | None] = []
     for k in range(3):
         count = sums_of[k][1] - sums_of[k + 1][1]

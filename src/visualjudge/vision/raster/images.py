@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import warnings
 import zlib
@@ -9,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache, reduce
-from os import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -216,7 +216,7 @@ def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int, b
 # Return what changes when a file is written again; zeros if there is none.
 def _stamp(path: str | Path) -> tuple[int, int]:
     try:
-        stated = Path(path).stat()
+        stated = os.stat(path)  # noqa: PTH116  making a Path takes longer than the call
     except (OSError, ValueError):
         return 0, 0
     return stated.st_mtime_ns, stated.st_size
@@ -280,7 +280,7 @@ def _ends(image: Image.Image) -> bool:
     end, file = _ENDS.get(image.format or ""), getattr(image, "fp", None)
     if end is None or file is None:
         return False
-    file.seek(-len(end), SEEK_END)
+    file.seek(-len(end), os.SEEK_END)
     return bool(file.read() == end)
 
 
