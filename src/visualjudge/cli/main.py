@@ -216,8 +216,6 @@ def _status() -> int:
         say(f"{error.filename or 'output'}: {error.strerror or error}")
         return 1
     except Exception as error:
-        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # pydantic wraps SystemExit
-            return 128 + signal.SIGTERM
         if not (names := plugins_with_rows()):
             raise
         say(
