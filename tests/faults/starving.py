@@ -134,11 +134,31 @@ give ``pipeline`` no value.
 """
 
 
+class Browser(TestClient):
+    """Signals wait for the answer, as they do with uvicorn: if one came while anyio starts a
+    request's thread, anyio would wait for that thread for ever.
+    """
+
+    def request(self, *words: Any, **named: Any) -> Any:
+        heard = list[int]()
+        former = {
+            number: signal.signal(number, lambda number, _frame: heard.append(number))
+            for number in SIGNALS[:2]
+        }
+        try:
+            return super().request(*words, **named)
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+            for number in heard[:1]:
+                signal.raise_signal(number)
+
+
 def visit(app: Any, _host: str, port: int) -> None:
     """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers
     six questions.
     """
-    client = TestClient(app, base_url=f"http://127.0.0.1:{port}")
+    client = Browser(app, base_url=f"http://127.0.0.1:{port}")
     if Path("out").exists():
         rate(client)
         return

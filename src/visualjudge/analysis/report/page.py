@@ -26,7 +26,6 @@ from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
 from visualjudge.analysis.report.sections import sections, summary_sections
 
-MOST_LINKS = 8
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
 MOST_NAMES = 16
 """Number of judges named in a line of the answer."""
@@ -109,7 +108,6 @@ def context(
         "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
         "questions": [section for section in found if not section.detail],
         "details": [section for section in found if section.detail],
-        "most_links": MOST_LINKS,
         "summary": summary,
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "version": visualjudge.__version__,

@@ -86,6 +86,7 @@ def estimates_plot(
     chance: float | None = None,
     reading: str = INTERVALS,
     least: int = 1,
+    most: int = MOST_ROWS,
     scale: Scale = SHARES,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> Figure | LeftOut:
@@ -104,7 +105,7 @@ def estimates_plot(
     ]
     rows = [
         ForestRow(row, tuple(cells.get(row) for *_, cells in found), chance, notes.get(row, ""))
-        for row in labels[:MOST_ROWS]
+        for row in labels[:most]
     ]
     if label:
         scale = points_scale((e for row in rows for e in row.estimates), label)
@@ -352,8 +353,8 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
 PREFERRED = Scale(
     0.0, 1.0, percent_tick, lambda share: percent(share.value, 0), "prefers the first", 0.5
 )
-MOST_COMPARED = 3
-"""Number of judges in the plot of pairs of models."""
+MOST_COMPARED, MOST_PAIRS = 3, 15
+"""Number of judges, and of pairs, in the plot of pairs of models."""
 
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:
@@ -387,6 +388,7 @@ def pairs_plot(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         reading="Each row is a pair of models: how often the truth prefers the first, and how "
         "often the judge does, on the same images. An interval that touches 50 % does not separate "
         "the two; tests are adjusted by Holm over all pairs.",
+        most=MOST_PAIRS,
         scale=PREFERRED,
         notes=notes,
     )
