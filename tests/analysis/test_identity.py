@@ -65,16 +65,19 @@ def _judged(folder: Path, served: Served | None, **parameters: Any) -> Path:
         (None, "low", None),
     ],
 )
-def test_a_comparison_says_what_moved_if_it_is_one_thing(
+def test_card_and_comparison_say_what_moved_if_it_is_one_thing(
     tmp_path: Path, second: str | None, low: str, said: str | None
 ) -> None:
     runs = [
         _judged(tmp_path / "a", Served("m-1"), effort="low"),
         _judged(tmp_path / "b", Served(second) if second else None, effort=low),
     ]
-    first, *rest = opening_notes(analyse(runs), 0, 1)
+    found = analyse(runs)
+    first, *rest = opening_notes(found, 0, 1)
     assert first == "Compared on 4 pairwise questions, of 4 and 4."
     assert rest == ([] if said is None else [said])
+    assert vj.card(runs).moved == tuple(rest)
+    assert said is None or said in " ".join(str(vj.card(runs)).split())
 
 
 def test_runs_that_differ_in_effort_have_a_table(tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ class Fit:
 
     def variance(self, contrast: FloatArray) -> FloatArray:
         """Return the variance of each row of ``contrast`` (K, P), (K,)."""
-        return np.asarray(((contrast @ self.floored) * contrast).sum(1))
+        found = ((contrast @ self.floored) * contrast).sum(1)
+        return np.asarray(np.maximum(found, 0.0))  # rounding may leave it below
 
     def freedom(self, contrast: FloatArray) -> FloatArray:
         """Return Welch and Satterthwaite's degrees of freedom of the variances, (K,), each image

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from html import escape
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import polars as pl
@@ -54,6 +54,7 @@ from visualjudge.analysis.figure_text import (
     with_ends,
 )
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.leaks import best_rule
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.statistics import (
@@ -164,12 +165,14 @@ class Card:
     judges: tuple[JudgeCard, ...]
     benchmarks: tuple[BenchmarkRow, ...] = ()
     """One row per judge, benchmark and type of question, if the runs are on several datasets."""
+    moved: tuple[str, ...] = ()
+    """A sentence per two runs of which only the model that answered, or its settings, differ."""
 
     @property
     def parts(self) -> Iterator[Part]:
         """What it says, with rows: lines and tables."""
         over_all = (benchmarks_table(self.benchmarks), tasks_table(self.judges))
-        for part in chain(over_all, *(judge.parts for judge in self.judges)):
+        for part in chain([self.moved], over_all, *(judge.parts for judge in self.judges)):
             if part.rows if isinstance(part, Table) else part:
                 yield part
 
@@ -194,7 +197,8 @@ def card_of(analysis: Analysis) -> Card:
     """Return the card of an existing analysis."""
     study, results = analysis.study, analysis.results.judges
     cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
-    return Card(cards, tuple(rows_of(study)))
+    moved = tuple(line for two in pairwise(results) for line in moved_between(*two))
+    return Card(cards, tuple(rows_of(study)), moved)
 
 
 def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
@@ -460,6 +464,7 @@ CARD: table_layout.Table[Card] = table_layout.Table(
         blocks("judges", "judges", JUDGE),
         Column("least_images", lambda _: LEAST_IMAGES),
         blocks("benchmarks", "benchmarks", BENCHMARK),
+        Column("moved", "moved"),
     )
 )
 """The card in files."""
