@@ -27,7 +27,7 @@ from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.statistics.alpha import alpha
-from visualjudge.analysis.statistics.kappa import kappa, kappa_interval
+from visualjudge.analysis.statistics.kappa import kappa
 from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -152,7 +152,7 @@ def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
                          "right": right_of(found) > 0, "right_b": right_of(other) > 0})  # fmt: skip
     yield "difference", held(paired(both, ("a", "b")).gap.interval, true.difference)
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
-    yield "κ", held(kappa_interval(ratings, found.image), true.kappa)
+    yield "κ", held(kappa(ratings, found.image)[1], true.kappa)
     pair = np.stack([found.chose_a, other.chose_a])
     yield "α", held(alpha(pair, "nominal", found.image)[1], true.alpha)
 
@@ -221,7 +221,7 @@ def truth_of(design: Design) -> Truth:
     return Truth(
         float(right_of(found).mean()),
         float((right_of(found) - right_of(other)).mean()),
-        kappa(ratings) or 0.0,
+        kappa(ratings, found.image)[0] or 0.0,
         alpha(np.stack([found.chose_a, other.chose_a]))[0] or 0.0,
         np.array([board[f"s{k}"] for k in range(SOURCES)], dtype=float),
         place or 0.0,
