@@ -56,7 +56,7 @@ BUDGET = {
     "analysis": 6253,
     "apps": 5300,
     "studio": 2600,
-    "cli": 1596,
+    "cli": 1591,
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {

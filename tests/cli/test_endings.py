@@ -156,11 +156,7 @@ def test_every_next_command_is_given_word_by_word() -> None:
             for node in ast.walk(ast.parse(file.read_text("utf-8")))
             if isinstance(node, ast.Call)
         )
-        named = [
-            call
-            for call in calls
-            if getattr(call.func, "id", "") in ("following", "following_judge", "shell")
-        ]
+        named = [call for call in calls if getattr(call.func, "id", "") in ("following", "shell")]
         for word in (word for call in named for word in call.args):
             assert not isinstance(word, ast.JoinedStr), f"{file.name}: {ast.unparse(word)}"
             assert not isinstance(word, ast.Constant) or " " not in str(word.value), (
