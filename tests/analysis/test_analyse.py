@@ -84,6 +84,7 @@ def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
     assert p["accuracy"] == 0.5
     assert p["swap_consistency"] == 0.0
     assert p["position_p"] < 1e-10
+    assert p["position_preference"]["preference"] == pytest.approx(0.5)
     assert p["position_preference"]["flagged"]
 
 

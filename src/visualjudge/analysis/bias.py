@@ -84,20 +84,22 @@ def _leaning(
     rest = points - base @ np.linalg.lstsq(base, points, rcond=1e-9)[0]
     others = of_others(rest, image, sides["pair"].to_numpy())
     found = fit(np.column_stack([base, others]), points, image, link="identity")
-    if found.determined[0] < 1 - NOT_DETERMINED or abs(found.coefficients[0]) > 1:
-        return None, None, None  # beyond every possible answer: almost not determined
+    if found.determined[0] < 1 - NOT_DETERMINED:
+        return None, None, None
     value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4
     counts = np.bincount(image).astype(float)
     effective = float(counts.sum() ** 2 / (counts**2).sum())
     if found.images < LEAST_IMAGES or effective < 2:
-        return value, None, None
+        return max(-0.5, min(0.5, value)), None, None
     if variance > FLAT:
         low, high = interval(value, variance, found.images - 1)
         p = p_value(value, variance, found.images - 1)
     else:  # no image differs: one that was not asked may
         edge = (1 - TAIL ** (1 / effective)) / 2
         low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
-    return value, (max(-0.5, low), min(0.5, high)), p
+    if abs(value) > 0.5 and low < -0.5 and high > 0.5:
+        return None, None, None  # beyond every possible answer, which may be any: not determined
+    return max(-0.5, min(0.5, value)), (max(-0.5, low), min(0.5, high)), p
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
