@@ -121,16 +121,14 @@ def _check_cells(path: Path) -> None:
     import polars as pl
     import polars.selectors as select
 
-    if path.suffix == ".arrow":  # as a whole in memory, which is bounded here
-        list(table_parts(path, 100_000))
-        return
     lengths = select.by_dtype(pl.String, pl.Categorical).cast(pl.String).str.len_bytes()
     sums = (
         lengths.cast(pl.Int64).sum(),
         select.list().list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM,
     )
     with readable(path):
-        table = scan(path)
+        is_arrow = path.suffix == ".arrow"  # as a whole in memory, which is bounded here
+        table = pl.concat(table_parts(path, 100_000)).lazy() if is_arrow else scan(path)
         rows, *sizes = table.select(pl.len(), *sums).collect(engine="streaming").row(0)
         cells = rows * len(table.collect_schema())
     if cells > BOUNDS["parquet"].items:

@@ -161,8 +161,20 @@ def test_a_table_that_would_fill_the_memory_is_refused(
     monkeypatch.setattr("visualjudge.core.tables.MOST_TEXT", 1 << 20)
     monkeypatch.setattr(files, "check_table", tables._check_cells)  # not in another process
     table.write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(DataError, match=message):
-        vj.adopt(tmp_path / "t.parquet", tmp_path / "out")
+    table.write_ipc(tmp_path / "t.arrow", compression="zstd")
+    for name in ("t.parquet", "t.arrow"):
+        with pytest.raises(DataError, match=message):
+            vj.adopt(tmp_path / name, tmp_path / "out")
+
+
+@pytest.mark.parametrize(("name", "text"), [("t.json", "[[],[],[]]"), ("t.jsonl", "{}\n" * 9)])
+def test_json_of_nothing_but_brackets_is_refused_before_it_is_read(
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_VALUES", 3)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match="must have at most 3 objects and arrays"):
+        vj.adopt(tmp_path / name, tmp_path / "out")
 
 
 def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(

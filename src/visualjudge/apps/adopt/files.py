@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,11 +13,13 @@ from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.tables import check_table, table_parts
-from visualjudge.core.untrusted import Kind, apart, archive, check_file, confined_path
+from visualjudge.core.untrusted import Kind, apart, archive, check_file, confined_path, open_file
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_json, read_table
 
 ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
+MOST_VALUES = 5 * MOST_ROWS
+"""Objects and arrays of JSON that are read into memory."""
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -85,7 +88,17 @@ def contents(path: Path) -> Any:
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return apart(_inspect_log, path, "zip")
+    if suffix in (".json", ".jsonl"):
+        _check_values(path)
     return read_json(path) if suffix == ".json" else read_table(path)
+
+
+def _check_values(path: Path) -> None:
+    with open_file(path, "table") as file:
+        blocks = iter(partial(file.read, 1 << 20), b"")
+        count = sum(block.count(b"{") + block.count(b"[") for block in blocks)
+    if count > MOST_VALUES:
+        raise DataError(f"{path}: must have at most {MOST_VALUES:,} objects and arrays")
 
 
 def check_rows(path: Path, count: int) -> None:
