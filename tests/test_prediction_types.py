@@ -28,7 +28,6 @@ MAY_NAME = {
     "vision/built_in_types.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this name has had "
     "since 0.1",
-    "cli/perturb.py": "the options of the formats that hold a task's ground truth",
     "clients/transformers.py": "a failure's cause is called generation",
     "judges/image_metric.py": "PSNR and SSIM compare whole images, whatever the question's type",
     "apps/adopt/benchmarks/imagereward.py": "its authors' only task is called generation",
