@@ -89,8 +89,8 @@ def fit(
     each answer's image. The sandwich is used from ``many`` images on.
     """
     large = x.shape[0] * x.shape[1] > MOST_CELLS
-    rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float)
-    values, vectors = np.linalg.eigh(_product(rows, np.ones(y.size)))
+    rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float, copy=False)
+    values, vectors = np.linalg.eigh(_product(rows))
     basis = vectors[:, values > FLAT * values.max(initial=0.0)]  # of what the data determine
     lift = np.eye(rows.shape[1]) if large else basis
     if not large:  # by these alone, which are far fewer where most sources do not play
@@ -100,7 +100,7 @@ def fit(
     invert = np.linalg.inv if penalised else partial(np.linalg.pinv, rcond=FLAT, hermitian=True)
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
-        information = _product(rows, weight)
+        information = _product(rows, None if link == "identity" else weight)
         inverse = np.asarray(basis @ invert(basis.T @ information @ basis) @ basis.T, float)
         residual = y - mean
         if penalised:
@@ -139,8 +139,8 @@ def _dense(table: Any) -> FloatArray:
     return np.asarray(table.toarray() if sparse.issparse(table) else table)
 
 
-def _product(rows: Any, weight: FloatArray) -> FloatArray:
-    return _dense(rows.T @ (rows * weight[:, None]))
+def _product(rows: Any, weight: FloatArray | None = None) -> FloatArray:
+    return _dense(rows.T @ (rows if weight is None else rows * weight[:, None]))
 
 
 def _mean(eta: FloatArray, link: Link) -> tuple[FloatArray, FloatArray]:
