@@ -159,7 +159,7 @@ def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
 
 def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
     """Strengths and rank sets."""
-    board = leaderboard(table(found))
+    board = leaderboard(table(found), table(found))
     place = {row.source: row for row in board.rows}
     for name, row in place.items():
         ends = row.strength.interval or row.bound
@@ -215,7 +215,7 @@ def truth_of(design: Design) -> Truth:
     rng = np.random.default_rng(1)
     found = draw(design, rng, MANY)
     other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
-    board = {row.source: row.strength.value for row in leaderboard(table(found)).rows}
+    board = {row.source: row.strength.value for row in leaderboard(table(found), table(found)).rows}
     place = preference(table(found), "position").estimate.value
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
     return Truth(

@@ -53,7 +53,7 @@ BUDGET = {
     "replies": 800,
     "judges": 1500,
     "runs": 1380,
-    "analysis": 6259,
+    "analysis": 6287,
     "apps": 5300,
     "studio": 2600,
     "cli": 1591,
@@ -65,7 +65,7 @@ OVER: dict[str, tuple[int, str]] = {
     "apps": (5858, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 33_038, 411_543
+MOST_STATEMENTS, MOST_TOKENS = 33_066, 412_028
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from visualjudge.analysis.fits import fit
+from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -81,3 +83,24 @@ def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(seed: int) 
 def test_a_large_slope_is_whole() -> None:
     x = np.arange(12.0)[:, None]
     assert fit(x, 7 * x[:, 0], np.arange(12), link="identity").coefficients == pytest.approx([7.0])
+
+
+def test_a_source_preferred_for_its_length_is_no_stronger_at_equal_length() -> None:
+    rng, n = rng_for(0, "length"), 400
+    longer = rng.normal(1.0, 1.0, n)
+    chose = rng.random(n) < 1 / (1 + np.exp(-longer))
+    questions = pl.DataFrame({"question": np.arange(n), "lead_text_chars": longer})
+    table = questions.with_columns(
+        pl.lit(0).alias("repeat"),
+        order=pl.Series(rng.choice(["AB", "BA"], n)),
+        cluster=pl.Series(np.arange(n) // 5),
+        task=pl.lit("t"),
+        usable=pl.lit(True),
+        text=pl.Series(np.where(chose, "A", "B")),
+        sources=pl.Series([["long", "short"]] * n),
+    )
+    first = leaderboard(table, questions).rows[0]
+    assert first.source == "long" and first.strength.interval is not None
+    assert first.strength.interval[0] > 0.2
+    assert first.controlled.interval is not None
+    assert first.controlled.interval[0] < 0 < first.controlled.interval[1]

@@ -238,7 +238,7 @@ def judge_result(
         sensitivity=curves(pairs, guessed_among_allowed(asked), scored=study.has_scores),
         encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
-        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED)),
+        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.questions),
         unread=unread(study.joined[index]),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)

@@ -285,6 +285,7 @@ SOURCE: Table[f.SourceRow] = Table(
         *as_named("group", "bound"),
         Column("images", "strength.images", "Images", number),
         *figure("strength", "strength", "Strength", number, ends="ci95", shown=_with_bound),
+        *figure("controlled", "controlled", "Controlled", number),
         Column("rank", "rank", "Rank"),
         Column("rank_set", "rank_set", "Ranks, 95 %", ranks),
     )

@@ -332,7 +332,7 @@ class SourceRow:
 
     ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost, or never
     won; ``rank_set`` has the best and the worst rank that it may have at 95 %, by itself;
-    ``controlled`` is its strength at equal covariates.
+    ``controlled`` is its strength at equal covariates, if it has an interval.
     """
 
     source: str
@@ -341,6 +341,7 @@ class SourceRow:
     rank: int
     bound: Ends | None
     rank_set: tuple[int, int]
+    controlled: Estimate
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 Strengths are Bradley and Terry's: a logistic regression of each question's points (1, ½ for a tie
 or for different answers in the two orders, 0) on the two sources, with errors clustered by image
-(:mod:`visualjudge.analysis.fits`). Failed replies are left out. Where wins do not bound every
-strength, the fit is penalised; a source that never won, or never lost, has a bound on one side and
-no interval.
+(:mod:`visualjudge.analysis.fits`). Covariates (order shown, number of objects, text length, file
+size) are further regressors of the same fit, which gives the strengths at equal covariates. Failed
+replies are left out. Where wins do not bound every strength, the fit is penalised; a source that
+never won, or never lost, has a bound on one side and no interval.
 
 Only sources that are compared in the same tasks are ranked against each other, because a source's
 mean over one task cannot be compared with another source's mean over another task. Tasks that
@@ -31,6 +32,7 @@ from visualjudge.analysis.estimate import (
 from visualjudge.analysis.figures import Leaderboard, SourceRow
 from visualjudge.analysis.fits import fit, interval
 from visualjudge.analysis.statistics.ranks import rank_sets
+from visualjudge.analysis.study_table import lead
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray
 
@@ -97,8 +99,14 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
 
 
 NEVER_LOST, NEVER_WON = "it never lost", "it never won"
-PLAYED = ("question", "repeat", "cluster", "task", "usable", "text", "sources")
+PLAYED = ("question", "repeat", "order", "cluster", "task", "usable", "text", "sources")
 """Columns of pairwise verdicts that a leaderboard needs."""
+COVARIATES = ("shown_first", lead("count"), lead("text_chars"), lead("png_bytes"))
+LEAST_GAMES = 10
+"""Minimum number of games in which a covariate differs, per coefficient of the fit."""
+TOO_FEW = "too few games in which a covariate differs"
+SURE = 1e-6
+"""By how much less a covariate may leave a strength determined."""
 EQUAL = 1e-9
 """Strengths that differ by less than this are equal."""
 
@@ -109,27 +117,32 @@ def points(answer: str) -> pl.Expr:
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per question (and repeat) between two named sources: task, a, b, and the
-    judge's outcome for a (1, ½, 0).
+    """Return one row per question (and repeat) between two named sources: task, a, b, the judge's
+    outcome for a (1, ½, 0), and whether a was shown first (1, −1; 0 in both orders or unknown).
     """
     known = table.filter("usable").with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
+    first = {"AB": 1.0, "unknown": 0.0}
     named = known.filter(pl.col("a") != pl.col("b"))
     return named.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("task", "a", "b", "cluster").first(),
         outcome=points("text").mean(),
+        shown_first=pl.col("order")
+        .replace_strict(first, default=-1.0, return_dtype=pl.Float64)
+        .mean(),
     )
 
 
-def leaderboard(table: pl.DataFrame) -> Leaderboard:
+def leaderboard(table: pl.DataFrame, questions: pl.DataFrame) -> Leaderboard:
     """Return the judge's strength of every source and its possible ranks.
 
     Strengths are comparable only within a ``group``: sources of several were never compared in the
-    same tasks, not even through others.
+    same tasks, not even through others. ``questions`` hold the covariates.
     """
-    games = duels(table)
+    leads = questions.select("question", *(set(COVARIATES) & set(questions.columns)))
+    games = duels(table).join(leads, on="question", how="left", maintain_order="left")
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return Leaderboard((), games.height, False)
@@ -153,7 +166,12 @@ def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[Sour
     rows = np.arange(a.size)
     shape, ones = (a.size, len(names)), np.ones(a.size)
     first, second = (sparse.csr_array((ones, (rows, side)), shape) for side in (a, b))
-    found = fit(first - second, outcome, image, penalised=not _bounded(first, second, outcome))
+    penalised = not _bounded(first, second, outcome)
+    found = fit(first - second, outcome, image, penalised=penalised)
+    beside = _beside(games, len(names))
+    columns = sparse.hstack([first - second, *beside])
+    equal = fit(columns, outcome, image, penalised=penalised) if beside else found
+    at, reach = equal.coefficients, equal.variance(np.eye(len(names), len(names) + len(beside)))
     member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
     games_of = (member @ (first + second)).toarray()
     met, images = games_of.sum(0), (games_of > 0).sum(0)
@@ -176,9 +194,23 @@ def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[Sour
         bound = {NEVER_LOST: (low, None), NEVER_WON: (None, high)}.get(reason or "")
         ends = None if reason else (low, high)
         strength = Estimate(float(value[i]), ends, int(met[i]), int(images[i]), reason)
+        controlled = Estimate(None, None, 0, 0, reason or TOO_FEW)
+        if beside and not reason and equal.determined[i] > found.determined[i] - SURE:
+            ends = interval(float(at[i]), float(reach[i]), float(freedom[i]))
+            controlled = Estimate(float(at[i]), ends, int(met[i]), int(images[i]))
         rank_set = sets[i] or (1, value.size)
-        out.append(SourceRow(name, group, strength, int(ranks[i]), bound, rank_set))
+        out.append(SourceRow(name, group, strength, int(ranks[i]), bound, rank_set, controlled))
     return sorted(out, key=lambda row: row.rank), found.penalised
+
+
+def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
+    """Return the covariates that differ in enough games, per typical (root mean square)
+    difference, (games, 1) each.
+    """
+    found = (games[name].fill_null(0) for name in COVARIATES if name in games.columns)
+    least = LEAST_GAMES * (sources + len(COVARIATES))
+    told = [x.to_numpy().astype(float) for x in found if (x != 0).sum() >= least]
+    return [sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean())) for x in told]
 
 
 def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:

@@ -226,6 +226,7 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
         sources=pl.col("sources").cast(pl.List(WORD)),
         annotations=ids.cast(pl.List(WORD)),
         **{more(name): _more_of(name) for name in FEATURES},
+        **{lead(name): _lead_of(name) for name in FEATURES},
         severity_gap=_lead_of("severity").abs(),
         probe_level=pl.col("probe").struct.field("level"),
         margin=scores.list.max() - scores.list.min(),
@@ -239,6 +240,11 @@ def _lead_of(feature: str) -> pl.Expr:
         pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1)
     )
     return (a - b).cast(pl.Float64)
+
+
+def lead(feature: str) -> str:
+    """Return the name of the column with the difference in ``feature`` between the two options."""
+    return f"lead_{feature}"
 
 
 def more(feature: str) -> str:
