@@ -176,7 +176,7 @@ def _weight(part: ImagePart) -> int:
 
 # ---------------------------------------------------------------- downloads
 
-_TIMEOUT_S = 60.0
+_TIMEOUT_S = 20.0
 _MOST_HOPS = 5
 _HEADERS = {"User-Agent": "visualjudge", "Accept": "image/*"}
 
