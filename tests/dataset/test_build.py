@@ -305,3 +305,18 @@ def test_images_are_shown_at_most_so_large_and_predictions_with_them(
             for one, other in zip(full, small, strict=True):
                 assert np.allclose(np.array(one["bbox"]) / 2, other["bbox"], atol=1)
     assert validate(tmp_path / "out")[1] == []
+
+
+def test_scores_of_a_stated_range_become_0_to_10(data: Path, tmp_path: Path) -> None:
+    """The range is stated in dataset.json; nothing is where none was."""
+    wide = replace(SMALL, tasks=("object_detection",), score_range=(0.0, 20.0))
+    scores = []
+    for name, options in (("plain", replace(wide, score_range=None)), ("wide", wide)):
+        build(data, tmp_path / name, options)
+        made = load_dataset(tmp_path / name)
+        scores.append({q.annotation_ids: q.final_scores for q in made if len(q.final_scores) == 1})
+        stated = json.loads((tmp_path / name / "dataset.json").read_bytes())["options"]
+        assert stated.get("score_range") == (None if name == "plain" else [0.0, 20.0])
+    plain, halved = scores
+    shared = plain.keys() & halved.keys()
+    assert shared and all(halved[key][0] == pytest.approx(plain[key][0] / 2) for key in shared)
