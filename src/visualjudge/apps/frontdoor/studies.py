@@ -121,19 +121,6 @@ class Study:
         return f"Study({', '.join(judge['judge'] for judge in self.metrics['judges'])})"
 
 
-def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
-    pairs = judge["pairwise"]
-    interval = pairs["ci95"]
-    shown = None if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}"
-    consistency, tau, rho = (
-        pairs["swap_consistency"],
-        judge["ranking"]["kendall_tau"],
-        judge["scoring"]["spearman"],
-    )
-    name = f"{judge['judge']} (simulated)" if judge.get("simulated") else judge["judge"]
-    return name, pairs["n"], pairs["accuracy"], shown, consistency, tau, rho
-
-
 @keywords(MeasureOptions)
 def analyse(runs: Runs, *, options: MeasureOptions) -> Study:
     """Analyse runs over the same dataset.
