@@ -87,10 +87,11 @@ def _leaning(
     if found.determined[0] < 1 - NOT_DETERMINED:
         return None, None, None
     value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4
+    possible = max(-0.5, min(0.5, value))
     counts = np.bincount(image).astype(float)
     effective = float(counts.sum() ** 2 / (counts**2).sum())
     if found.images < LEAST_IMAGES or effective < 2:
-        return max(-0.5, min(0.5, value)), None, None
+        return possible, None, None
     if variance > FLAT:
         low, high = interval(value, variance, found.images - 1)
         p = p_value(value, variance, found.images - 1)
@@ -99,7 +100,7 @@ def _leaning(
         low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
     if abs(value) > 0.5 and low < -0.5 and high > 0.5:
         return None, None, None  # beyond every possible answer, which may be any: not determined
-    return max(-0.5, min(0.5, value)), (max(-0.5, low), min(0.5, high)), p
+    return possible, (max(-0.5, low), min(0.5, high)), p
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:

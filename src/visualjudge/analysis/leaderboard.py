@@ -166,11 +166,10 @@ def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[Sour
     rows = np.arange(a.size)
     shape, ones = (a.size, len(names)), np.ones(a.size)
     first, second = (sparse.csr_array((ones, (rows, side)), shape) for side in (a, b))
-    penalised = not _bounded(first, second, outcome)
-    found = fit(first - second, outcome, image, penalised=penalised)
-    beside = _beside(games, len(names))
-    columns = sparse.hstack([first - second, *beside])
-    equal = fit(columns, outcome, image, penalised=penalised) if beside else found
+    played, penalised = first - second, not _bounded(first, second, outcome)
+    found = equal = fit(played, outcome, image, penalised=penalised)
+    if beside := _beside(games, len(names)):
+        equal = fit(sparse.hstack([played, *beside]), outcome, image, penalised=penalised)
     at, reach = equal.coefficients, equal.variance(np.eye(len(names), len(names) + len(beside)))
     member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
     games_of = (member @ (first + second)).toarray()
