@@ -70,7 +70,7 @@ def demo(
     )
     steps: dict[str, list[Any]] = {
         "1  A data folder: photographs, ground truth made for this demo, controlled errors in it": [
-            partial(_make, make_data, data, list(TASKS.own), seed)
+            partial(_make, make_data, data, TASKS.own, seed)
         ],
         "2  The dataset: pairwise, ranking and scoring questions in every encoding": [
             ("build", data, "--out", dataset, *seeded)
@@ -78,9 +78,7 @@ def demo(
         "3  Judges that need no network: the local judge, a rule for restored images, and one\n"
         "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
         "find": [("judge", dataset, *how, "--out", runs / name) for name, how in judges.items()],
-        "4  The report": [
-            ("report", *(runs / name for name in judges), *written),
-        ],
+        "4  The report": [("report", *(runs / name for name in judges), *written)],
         "5  Probes: do irrelevant changes influence the local judge?": [
             ("probe", data, "--out", probes, "--n", PROBED, *seeded, *tasks),
             ("judge", probes, *LOCAL, "--out", probed),
@@ -88,8 +86,8 @@ def demo(
         ],
         "6  A study: may four models be ranked with either of two simulated judges? The models'\n"
         "   errors look alike, so each question is also asked without its photograph": [
-            partial(_make, make_study, data, STUDIED_TASKS, seed),
-            ("probe", data, "--out", study / "dataset", *BLIND, "--n", STUDIED, *seeded),
+            partial(_make, make_study, study / "data", STUDIED_TASKS, seed),
+            ("probe", study / "data", "--out", study / "dataset", *BLIND, "--n", STUDIED, *seeded),
             *(("judge", study / "dataset", *how, "--out", run) for run, how in studied.items()),
             ("report", *studied, *study_written),
         ],
