@@ -213,7 +213,6 @@ UNREAD: Table[f.Unread] = Table(
     )
 )
 
-PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 PROBE: Table[f.ProbeResult] = Table(
     (
         Column("name", "name", "Probe", plain_name, text=True),
@@ -223,7 +222,7 @@ PROBE: Table[f.ProbeResult] = Table(
         Column("margin", "margin", "Margin", points),
         HOLM,
         Column("failed", "failed", "No answer", number),
-        Column("state", "state", "State", PROBE_STATES.__getitem__, text=True),
+        Column("state", "state", "State", text=True, shown="word"),
         Column("example", "example"),
     )
 )
@@ -347,11 +346,12 @@ def photograph(rows: tuple[f.Photograph, ...]) -> Json | None:
 
 def probes_sentence(judge: f.JudgeResult) -> str:
     """Return the number of probes in each state, naming those that failed."""
-    states = Counter(row.state for row in judge.probes)
+    words = Counter(row.word for row in judge.probes)
     failed = ", ".join(row.name for row in judge.probes if row.state == "fail")
+    unmeasured = words["not measured"]
     return (
-        f"Probes: {states['fail']} fail{failed and f' ({failed})'}, {states['pass']} pass, "
-        f"{states['not_shown']} undecided."
+        f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} pass, "
+        f"{words['undecided']} undecided{f', {unmeasured} not measured' if unmeasured else ''}."
     )
 
 

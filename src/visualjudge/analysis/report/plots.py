@@ -216,7 +216,7 @@ SHOWN = (
         "Effect of irrelevant changes on the answers",
         "Effect of each probe; a probe changes one thing that must not affect the answer.",
         _probes,
-        "no probe was asked about enough questions (visualjudge probe)",
+        "no probe has answers to enough questions (visualjudge probe)",
         "Effect in points",
     ),
     EstimatesPlot(

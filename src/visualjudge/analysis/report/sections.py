@@ -180,8 +180,10 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "Do irrelevant changes affect the answers?",
             "A judge that ignores the change has an effect of 0. A probe passes where its 90 % "
             "interval is within the margin (two one-sided tests at 5 %), fails where its 95 % "
-            "interval excludes 0 and the effect is at least the margin, and is undecided "
-            "otherwise. A staircase of severity passes where its 95 % interval is below 0.",
+            "interval excludes 0 and the effect is at least the margin, or where replies without "
+            "an answer become more frequent by 15 points. It is undecided otherwise, and not "
+            "measured with answers to fewer than 40 questions. A staircase of severity passes "
+            "where its 95 % interval is below 0.",
             [
                 grid(PROBE, judge.probes, title=judge.name, hit=lambda row: row.state == "fail")
                 for judge in judges
