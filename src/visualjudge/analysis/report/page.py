@@ -26,7 +26,7 @@ from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
 from visualjudge.analysis.report.sections import sections, summary_sections
 
-BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
+BEST_FIRST = ("yes", "in_part", "too_few", "no")
 MOST_NAMES = 16
 """Number of judges named in a line of the answer."""
 
@@ -66,7 +66,7 @@ def _policy(script: str) -> str:
 def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[dict[str, Any]]:
     """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
-    for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.state)):
+    for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.models.state)):
         short = SHORT[card.models.state]
         rest = card.models.sentence.removeprefix(short).lstrip(":, ")
         groups.setdefault((card.state, short, rest), []).append(card.judge)
