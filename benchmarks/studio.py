@@ -37,6 +37,7 @@ from visualjudge.dataset.json_form import (
     question_to_wire,
 )
 from visualjudge.runs.verdicts import verdict_line
+from visualjudge.studio.site import OPENS, READING
 from visualjudge.vision.raster.images import write_png
 
 TASKS = {
@@ -276,9 +277,10 @@ def followed(server: Server) -> None:
     """Use the grid while the index is made: when it opens, and how long filters take until all is
     indexed.
     """
-    while any("reading the questions" in line for line in lines_of(server)):
-        time.sleep(0.1)
-    print(f"the grid opens after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
+    for what, until in (("the grid opens", OPENS), ("all questions are in it", READING)):
+        while any(until in line for line in lines_of(server)):
+            time.sleep(0.1)
+        print(f"{what} after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
     slug = server.get("/").decode().split('href="/d/')[1].split('"')[0]
     rng, times = np.random.default_rng(2), list[float]()
     while lines_of(server):
