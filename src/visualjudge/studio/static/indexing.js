@@ -2,6 +2,7 @@
 import { getJSON, h } from "./dom.js";
 
 const EVERY_MS = 1500;
+const reading = (lines) => lines.some((line) => line.includes("reading the questions"));
 
 class Indexing extends HTMLElement {
   connectedCallback() {
@@ -22,7 +23,7 @@ class Indexing extends HTMLElement {
   show(lines) {
     const { until } = this.dataset;
     if (until && !lines.some((line) => line.includes(until))) location.reload();
-    if (this.told?.length && this.told.join() !== lines.join() && !until) dispatchEvent(new CustomEvent("vj-indexed", { detail: { done: !lines.length } }));
+    if (this.told?.length && this.told.join() !== lines.join() && !until) dispatchEvent(new CustomEvent("vj-indexed", { detail: { done: !lines.length || (reading(this.told) && !reading(lines)) } }));
     this.told = lines;
     this.hidden = !lines.length;
     this.replaceChildren(...lines.map((line) => h("p", {}, `${line}.`)));
