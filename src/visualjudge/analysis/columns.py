@@ -213,6 +213,15 @@ UNREAD: Table[f.Unread] = Table(
     )
 )
 
+PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
+
+
+def _in_words(row: f.ProbeResult) -> str:
+    if row.state == "not_shown" and row.effect.value is None:
+        return "not measured"
+    return PROBE_STATES[row.state]
+
+
 PROBE: Table[f.ProbeResult] = Table(
     (
         Column("name", "name", "Probe", plain_name, text=True),
@@ -222,7 +231,7 @@ PROBE: Table[f.ProbeResult] = Table(
         Column("margin", "margin", "Margin", points),
         HOLM,
         Column("failed", "failed", "No answer", number),
-        Column("state", "state", "State", text=True, shown="word"),
+        Column("state", "state", "State", text=True, shown=_in_words),
         Column("example", "example"),
     )
 )
@@ -346,12 +355,11 @@ def photograph(rows: tuple[f.Photograph, ...]) -> Json | None:
 
 def probes_sentence(judge: f.JudgeResult) -> str:
     """Return the number of probes in each state, naming those that failed."""
-    words = Counter(row.word for row in judge.probes)
+    words = Counter(_in_words(row) for row in judge.probes)
     failed = ", ".join(row.name for row in judge.probes if row.state == "fail")
-    unmeasured = words["not measured"]
     return (
         f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} pass, "
-        f"{words['undecided']} undecided{f', {unmeasured} not measured' if unmeasured else ''}."
+        f"{words['undecided']} undecided, {words['not measured']} not measured."
     )
 
 

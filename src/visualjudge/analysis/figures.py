@@ -99,7 +99,6 @@ def _of(part: int, whole: int) -> str:
 
 
 ProbeState = Literal["pass", "fail", "not_shown"]
-PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 
 
 @dataclass(frozen=True)
@@ -118,12 +117,6 @@ class ProbeResult:
     failed: int
     example: str
     p_holm: float | None = None
-
-    @property
-    def word(self) -> str:
-        """Return the state in words; a probe with too few answers is not undecided."""
-        measured = self.effect.value is not None or self.state != "not_shown"
-        return PROBE_STATES[self.state] if measured else "not measured"
 
 
 MARGIN = 0.15

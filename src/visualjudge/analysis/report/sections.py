@@ -49,8 +49,8 @@ FIVE = (
     "Same when swapped",
     "Without an answer",
 )
+# Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2
-"""Number of judges with examples, which are most of the page."""
 APART = (
     "The judges were not all asked the same questions: only the comparisons of two judges are on "
     "the same questions."
