@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import intern
 from typing import Any, Literal
 
 import polars as pl
@@ -20,6 +21,7 @@ from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_st
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
+from visualjudge.core.workbooks import MOST_COLUMNS
 from visualjudge.formats.outputs import warn_of_range
 
 Use = Literal["replies", "verdicts"]
@@ -139,6 +141,8 @@ def adopt(
     if not records:
         raise DataError(f"{name}: has no rows")
     header = list(dict.fromkeys(column for _, record in records for column in record))
+    if len(header) > MOST_COLUMNS:
+        raise DataError(f"{name}: must have at most {MOST_COLUMNS:,} columns, got {len(header):,}")
     nested = {
         column for _, row in records for column in row if isinstance(row[column], list | dict)
     }
@@ -150,8 +154,8 @@ def adopt(
         low, high = score_range
         raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
     _check_whole(records, roles)
-    rows = [_row(place, record, roles) for place, record in records]
-    del records  # the half of the memory
+    rows = [_row(*records.pop(), roles) for _ in range(len(records))]  # frees each that is read
+    rows.reverse()
     given = dict(answers or {})
     verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
     pairs = is_pairs(roles, verdicts, truths)
@@ -232,7 +236,8 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
-            cells[role] = None if is_missing(cells[role]) else str(cells[role])
+            # in memory once, as most names are those of other rows
+            cells[role] = None if is_missing(cells[role]) else intern(str(cells[role]))
     return Row({role: None if cell == "" else cell for role, cell in cells.items()}, place, roles)
 
 
