@@ -276,8 +276,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() == ".json":
         content = read_json(path)
         rows = list(content.values()) if isinstance(content, dict) else content
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise DataError(f"{path}: must be a JSON array of objects, or an object of objects")
+        jsons.check_kinds(str(path), rows, [dict])
         return rows
     return list(table_rows(path))
 
@@ -291,17 +290,16 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
         As :func:`read_table` does.
     """
     suffix = path.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".jsonl"):
-        raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
-    if suffix != ".jsonl":
+    if suffix == ".jsonl":
+        for number, line in enumerate(_lines(path), 1):
+            if line.strip():
+                value = jsons.lenient(line, str(path), number)
+                jsons.check_kinds(f"{path}: line {number}", value, dict)
+                yield value
+    elif suffix in (".csv", ".tsv"):
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
-        return
-    for number, line in enumerate(_lines(path), 1):
-        if line.strip():
-            value = jsons.lenient(line, str(path), number)
-            if not isinstance(value, dict):
-                raise DataError(f"{path}: line {number}: is not a JSON object")
-            yield value
+    else:
+        raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
 
 
 def read_text(path: Path) -> str:
@@ -335,9 +333,9 @@ def _opened(path: Path) -> Iterator[TextIO]:
         try:
             yield TextIOWrapper(file, "utf-16" if wide else "utf-8-sig", newline="")
         except UnicodeDecodeError as error:
-            place = file.tell() - len(error.object) + error.start
             raise DataError(
-                f"{path}: must be UTF-8, got an invalid byte at {place}; save it as UTF-8"
+                f"{path}: must be UTF-8, got an invalid byte at "
+                f"{file.tell() - len(error.object) + error.start}; save it as UTF-8"
             ) from None
 
 

@@ -191,15 +191,14 @@ async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> 
 
 def is_question_set(path: Path) -> bool:
     """Return whether a JSON file holds questions of version 2.1."""
-    if path.suffix != ".json" or not path.is_file():
-        return False
-    with open_file(path, "table") as file:
-        head = file.read(MIB).decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
     try:
+        with open_file(path, "table") as file:
+            head = file.read(MIB).decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
         first, _ = JSONDecoder().raw_decode(head)
-    except (ValueError, RecursionError):
+    except (DataError, ValueError, RecursionError):
         return False
-    return isinstance(first, dict) and {"question_type", "prompt", "images"} <= first.keys()
+    fields = first.keys() if isinstance(first, dict) and path.suffix == ".json" else ()
+    return {"question_type", "prompt", "images"} <= {*fields}
 
 
 def adopt_questions(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -23,7 +24,7 @@ from visualjudge.core.untrusted import (
     confined_path,
     open_file,
 )
-from visualjudge.core.workbooks import workbook_rows
+from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
 from visualjudge.formats.sample import read_json, table_rows
 
 ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
@@ -86,8 +87,8 @@ def contents(path: Path) -> Any:
         If it cannot be read, or is larger than its kind may be.
     """
     suffix = path.suffix.lower()
-    if suffix not in KINDS:
-        raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
+    if suffix not in KINDS or path.is_dir():
+        raise UsageError(f"{path}: must be a file that ends in {', '.join(KINDS)}")
     check_file(path, KINDS[suffix])
     if suffix == ".xlsx":
         return [row for row in workbook_rows(path) if row]
@@ -97,17 +98,18 @@ def contents(path: Path) -> Any:
         _check_values(path)
     if suffix == ".json":
         return read_json(path)
+    if suffix in (".parquet", ".arrow"):
+        check_table(path)
+        parts: Iterable[Iterable[dict[str, Any]]] = (
+            part.iter_rows(named=True) for part in table_parts(path, ROWS_AT_ONCE)
+        )
+    else:
+        parts = [table_rows(path)]
     rows = list[Any]()
-    for row in _columnar(path) if suffix in (".parquet", ".arrow") else table_rows(path):
+    for row in chain.from_iterable(parts):
         rows.append(row)
         check_rows(path, len(rows), len(row))
     return rows
-
-
-def _columnar(path: Path) -> Iterator[dict[str, Any]]:
-    check_table(path)
-    for part in table_parts(path, ROWS_AT_ONCE):
-        yield from part.iter_rows(named=True)
 
 
 def _check_values(path: Path) -> None:
@@ -130,24 +132,24 @@ def _check_values(path: Path) -> None:
 
 
 def check_rows(path: Path, count: int, width: int = 0) -> None:
-    """Refuse a table of more rows or cells than are read into memory."""
-    if count > MOST_ROWS or count * width > MOST_CELLS:
+    """Refuse a table of more rows, columns or cells than are read into memory."""
+    if count > MOST_ROWS or width > MOST_COLUMNS or count * width > MOST_CELLS:
         raise DataError(
-            f"{path}: must have at most {MOST_ROWS:,} rows and {MOST_CELLS:,} cells; adopt some "
-            "judges or items at a time"
+            f"{path}: must have at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and "
+            f"{MOST_CELLS:,} cells; adopt some judges or items at a time"
         )
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:
     with archive(path, "zip") as members:
         names = [name for name in members.namelist() if PARTS.fullmatch(name)]
-        parts = {name: _part(jsons.lenient(members.read(name), name)) for name in names}
+        parts = {name: _part(name, members.read(name)) for name in names}
     return {**parts.pop("header.json", {}), "samples": list(parts.values())}
 
 
-def _part(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("its members must be objects")
+def _part(name: str, content: bytes) -> dict[str, Any]:
+    value = jsons.lenient(content, name)
+    jsons.check_kinds(name, value, dict)
     return {name: field for name, field in value.items() if name not in BULKY}
 
 
@@ -160,11 +162,7 @@ def records(path: Path, values: Any = None) -> list[Row]:
         If the file cannot be read, or holds something else.
     """
     values = contents(path) if values is None else values
-    if not isinstance(values, list):
-        raise DataError(f"{path}: must hold an array of objects")
-    for number, value in enumerate(values, 1):
-        if not isinstance(value, dict):
-            raise DataError(f"{path}: record {number} must be an object")
+    jsons.check_kinds(str(path), values, [dict])
     return [Row(value, f"{path}: record {number}", {}) for number, value in enumerate(values, 1)]
 
 
