@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 
 import numpy as np
@@ -37,6 +38,7 @@ from visualjudge.dataset.json_form import (
     question_to_wire,
 )
 from visualjudge.runs.verdicts import verdict_line
+from visualjudge.studio.site import READING
 from visualjudge.vision.raster.images import write_png
 
 TASKS = {
@@ -273,13 +275,16 @@ class Server:
 
 
 def followed(server: Server) -> None:
-    """Use the grid while the index is made: when it opens, and how long filters take until all is
-    indexed.
+    """Use the grid while the index is made: when it has its first cards, and how long filters take
+    until all is indexed.
     """
-    while any("reading the questions" in line for line in lines_of(server)):
-        time.sleep(0.1)
-    print(f"the grid opens after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
     slug = server.get("/").decode().split('href="/d/')[1].split('"')[0]
+    while not first_cards(server, slug):
+        time.sleep(0.05)
+    print(f"the grid has cards after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
+    while any(READING in line for line in lines_of(server)):
+        time.sleep(0.1)
+    print(f"it has all questions after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
     rng, times = np.random.default_rng(2), list[float]()
     while lines_of(server):
         query = next(filters(rng, ["none", "none"], 1))
@@ -287,6 +292,14 @@ def followed(server: Server) -> None:
         time.sleep(0.3)
     if times:
         table("filter while replies are indexed", times)
+
+
+def first_cards(server: Server, slug: str) -> list[Any]:
+    """Return the first cards; empty while there are none."""
+    try:
+        return read(server, f"/d/{slug}/cards?count=60")
+    except HTTPError:
+        return []
 
 
 def lines_of(server: Server) -> list[str]:

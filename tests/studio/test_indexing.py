@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.core.errors import DataError
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.json_form import json_file, question_json
 from visualjudge.studio import site as site_module, study as study_module, verdicts
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
@@ -60,7 +63,8 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     opening, replies = Gate(), Gate()
     monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     monkeypatch.setattr(verdicts, "_BATCH", 10)
-    monkeypatch.setattr(site_module, "open_study", opening.before(site_module.open_study))
+    monkeypatch.setattr(study_module, "BATCH", 25)
+    monkeypatch.setattr(study_module, "_store", opening.before(study_module._store))
     monkeypatch.setattr(RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some))
     site = Site(find_places([folder]), folder / "cache")
     thread = site.open_all()
@@ -73,6 +77,17 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     assert "Reading the questions" in page.text
     refused = client.get(f"/d/{slug}/facets")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    opening.let()
+    assert opening.waiting.acquire(timeout=30)
+    some = client.get(f"/d/{slug}/facets").json()
+    assert some["total"] == some["of"] == len(client.get(f"/d/{slug}/cards").json()["cards"])
+    assert 0 < some["total"] < 40
+    (line,) = client.get("/progress").json()["lines"]
+    assert f"reading the questions, {some['total']} so far" in line
+    last = load_dataset(folder / "ds")[39].id
+    for address in (f"/d/{slug}/slices", f"/d/{slug}/q/{last}"):  # not of some of the questions
+        page = client.get(address, headers={"accept": "text/html"})
+        assert 'data-until="reading the questions"' in page.text
     opening.let()
     for read in (0, 10, 19):  # the last line of a part is read again
         assert replies.waiting.acquire(timeout=30)
@@ -99,7 +114,6 @@ def test_another_process_reads_a_large_dataset_and_the_studio_may_end_meanwhile(
     thread = site.open_all()
     site.stop()
     thread.join(60)
-    assert not list((folder / "cache").glob("*.part"))
     again = Site(find_places([folder]), folder / "cache")
     again.open_all().join(60)
     shelf = again.shelf(again.places.datasets[0].slug)
@@ -113,11 +127,16 @@ def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
 ) -> None:
     monkeypatch.setattr(site_module, "SHOWN_AFTER_S", 0)
     path = folder / "ds/questions.json"
-    path.write_text(path.read_text().replace('"pairwise"', '"no kind"', 1))
+    lines = [question_json(question) for question in load_dataset(folder / "ds")]
+    lines[-1] = lines[-1].replace(b'"pairwise"', b'"no kind"')
+    path.write_bytes(b"".join(json_file(lines)))
+    monkeypatch.setattr(study_module, "FIRST_STEP", 2000)
     site = Site(find_places([folder]), folder / "cache")
     site.open_all().join(30)
-    with pytest.raises(DataError, match="question_type"):
-        site.shelf(site.places.datasets[0].slug)
+    for opened in (site, Site(find_places([folder]), folder / "cache")):
+        for _ in range(2):
+            with pytest.raises(DataError, match="question_type"):
+                opened.shelf(site.places.datasets[0].slug)
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
     assert client.get("/").status_code == 200
     slug = site.places.datasets[0].slug
@@ -130,6 +149,7 @@ def test_replies_read_before_a_failure_are_read_once(
 ) -> None:
     monkeypatch.setattr(verdicts, "_BATCH", 10)
     study = study_module.open_study(folder / "ds", folder / "cache", "x")
+    assert list(study_module.read_in(study)) == [None]
     run = RunVerdicts(study, folder / "run", "r")
     store, parts = RunVerdicts._store, list[Any]()
 
@@ -146,3 +166,35 @@ def test_replies_read_before_a_failure_are_read_once(
     assert run.totals().verdicts == 40
     assert run.totals().shares == (Share("pairwise", 20, 40, 40),)
     assert len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'")) == 40
+
+
+@pytest.mark.parametrize("form", ["one a line", "a number as id", "two on a line", "NaN"])
+def test_questions_are_read_alike_however_their_file_was_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(study_module, "FIRST_STEP", 2000)
+    monkeypatch.setattr(study_module, "STEP", 2000)
+    monkeypatch.setattr(study_module, "BATCH", 16)
+    root, lines = folder / "ds", [question_json(q) for q in load_dataset(folder / "ds")]
+    if form == "a number as id":  # as in datasets of version 0.1
+        lines[30] = orjson.dumps(orjson.loads(lines[30]) | {"id": 30})
+    elif form == "two on a line":
+        lines[30:32] = [b", ".join(lines[30:32])]
+    elif form == "NaN":
+        lines[30] = lines[30][:-1] + b', "features": [{"area": NaN}, {}]}'
+    (root / "questions.json").write_bytes(b"".join(json_file(lines)))
+    study = study_module.open_study(root, folder / "cache", "x")
+    if form == "NaN":
+        with pytest.raises(DataError, match=r"questions\.json: must be JSON"):
+            list(study_module.read_in(study))
+        return
+    begun = study_module.read_in(study)
+    next(begun)
+    killed = study_module.open_study(root, folder / "cache", "x")  # as after a kill
+    assert (killed.count, killed.complete) == (0, False)
+    assert len(list(study_module.read_in(killed))) > 2
+    study, dataset = killed, load_dataset(root)
+    assert [study.question(row) for row in range(study.count)] == list(dataset)
+    assert (study.count, study.checksum) == (40, dataset.digest)
+    again = study_module.open_study(root, folder / "cache", "x")
+    assert again.complete and again.values == study.values

@@ -20,12 +20,15 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import State
 from visualjudge.studio.site import Site
-from visualjudge.studio.study import open_study
+from visualjudge.studio.study import open_study, read_in
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts, Share
 
 
 def _study(root: Path) -> study_module.Study:
-    return open_study(root, root.parent / "cache", "x")
+    study = open_study(root, root.parent / "cache", "x")
+    for _ in read_in(study):
+        pass
+    return study
 
 
 def _outcomes(run: RunVerdicts) -> list[str]:
@@ -96,7 +99,10 @@ def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObj
     shelf = site.shelf(slug)
     questions = [shelf.study.question(row) for row in range(70)]
     told = {f.name: f for f in shelf.facets()}
-    codes = {name: [c for (c,) in shelf.rows(State(), f.column)] for name, f in told.items()}
+    codes = {
+        name: [code for (code,) in shelf.rows(State(), facet.column, order="q.row")]
+        for name, facet in told.items()
+    }
     held = {name: [told[name].values[code] for code in codes[name]] for name in told}
     assert held["class"] == [q.class_of_interest or ("(none)",) for q in questions]
     assert held["answer"][0] == (questions[0].answer,)
@@ -118,7 +124,8 @@ def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObj
         )
 
     assert list(shelf.select(state)) == [row for row in range(70) if passes(row)]
-    for name, counts in shelf.counts(state).items():
+    assert shelf.counts(state)[0] == len(shelf.select(state))
+    for name, counts in shelf.counts(state)[1].items():
         rows = [row for row in range(70) if passes(row, name)]
         assert counts == Counter(value for row in rows for value in held[name][row]), name
 
@@ -155,7 +162,7 @@ def test_a_file_that_cannot_be_written_is_one_line(
     def full(*_: Any, **__: Any) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(study_module, "_fill", full)
+    monkeypatch.setattr(study_module, "_store", full)
     with pytest.raises(RunError, match=r"disk is full"):
         _study(root)
     assert not list((tmp_path / "cache").iterdir())
@@ -246,7 +253,7 @@ def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(tmp_path: Path)
     site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)
     facet = next(one for one in shelf.facets() if one.name == "form")
-    assert {facet.label(v): n for v, n in shelf.counts(State())["form"].items()} == {
+    assert {facet.label(v): n for v, n in shelf.counts(State())[1]["form"].items()} == {
         "drawn": 3,
         "text": 1,
     }

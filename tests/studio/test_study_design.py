@@ -4,8 +4,6 @@ exclusion, monitor.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from dataclasses import replace
@@ -268,20 +266,6 @@ def test_the_same_answer_again_is_no_correction(dataset: Path) -> None:
     assert len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 1
     study.answer(question, value=value, revise=True, note="sure")
     assert len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 2
-
-
-def test_the_monitor_is_given_out_as_csv(dataset: Path) -> None:
-    study = Study(dataset, Settings(practice=1, sample=6), "anna", "ben")
-    study.all(_first)
-    question = study.next("ben")["question"]
-    study.answer(question, "ben", cannot_tell=True, note="=1+1")
-    link = study.pages.link(ADMIN)
-    answers = list(csv.DictReader(io.StringIO(study.client.get(f"/answers.csv{link[1:]}").text)))
-    assert [row["rater"] for row in answers] == ["anna"] * 6 + ["ben"]
-    assert [row["purpose"] for row in answers] == ["practice", *["question"] * 5, "practice"]
-    assert (answers[-1]["answer"], answers[-1]["note"]) == ("", "'=1+1")
-    for address in ("/answers.csv", "/answers.csv?token=wrong"):
-        assert study.client.get(address).status_code == 403
 
 
 def test_the_monitor_says_whom_to_remind(dataset: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, islice
 from typing import Any
@@ -88,13 +88,13 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
 
 
 def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
-    times = Counter(_threshold(note.source or NONE, note.metadata) for note in annotations)
+    known = ((note.source or NONE, note.metadata) for note in annotations)
+    times = Counter(
+        Threshold(source, data.get("min_score"), data.get("top_k"), data.get("score_at"))
+        for source, data in known
+    )
     stated = any((one.min_score, one.top_k, one.score_at) != (None, None, None) for one in times)
     return [replace(one, annotations=times[one]) for one in sorted(times, key=str) if stated]
-
-
-def _threshold(source: str, data: Mapping[str, Any]) -> Threshold:
-    return Threshold(source, data.get("min_score"), data.get("top_k"), data.get("score_at"))
 
 
 def _slices(

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, with_config
 
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
-from visualjudge.core.records import LETTERS, TIES, UNKNOWN, Question, Spans
-from visualjudge.core.untrusted import read_file
+from visualjudge.core.records import (
+    LETTERS,
+    TIES,
+    UNKNOWN,
+    OptionFeatures,
+    Probe,
+    Question,
+    Spans,
+)
+from visualjudge.core.untrusted import open_file
 
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
@@ -25,13 +34,18 @@ FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
 _OPTIONAL = ("features", "spans", "ties", "probe")
+for _record in (Question, OptionFeatures, Probe):
+    with_config(allow_inf_nan=False)(_record)
 _QUESTION = TypeAdapter(Question)
 
 
 def question_to_wire(question: Question) -> dict[str, Any]:
     """Return a question in its stored form. Optional fields come last and are omitted if unset."""
-    fields = ((name, getattr(question, name)) for name in _FIELDS)
-    return {name: value for name, value in fields if value is not None or name not in _OPTIONAL}
+    return {
+        name: value
+        for name in _FIELDS
+        if (value := getattr(question, name)) is not None or name not in _OPTIONAL
+    }
 
 
 def question_json(question: Question) -> bytes:
@@ -52,10 +66,15 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
         return question_of_json(orjson.dumps(raw))
     except ValueError as error:
         name = raw.get("id") if isinstance(raw, Mapping) else None
-        name = name if isinstance(name, str) else f"question {position + 1}"
         wrong = first_problem(error) if isinstance(error, ValidationError) else ((), str(error))
         raise DataError(
-            ": ".join(filter(None, (QUESTIONS, name, ".".join(wrong[0]), wrong[1])))
+            ": ".join(
+                (
+                    QUESTIONS,
+                    name if isinstance(name, str) else f"question {position + 1}",
+                    *filter(None, (".".join(wrong[0]), wrong[1])),
+                )
+            )
         ) from None
 
 
@@ -67,17 +86,7 @@ def question_of_json(content: bytes | str) -> Question:
     ValueError
         If it is not one; :func:`question_from_wire` says why in our words.
     """
-    return _checked(_QUESTION.validate_json(content, strict=True))
-
-
-def _checked(question: Question) -> Question:
-    """Check what the types of the fields do not say.
-
-    Raises
-    ------
-    ValueError
-        If a field is wrong; the message names it.
-    """
+    question = _QUESTION.validate_json(content, strict=True)
     numbers, answer = question.final_scores, question.answer
     if isinstance(answer, str) is (question.question_type == "scoring") and answer != UNKNOWN:
         kind = "a number" if question.question_type == "scoring" else "text"
@@ -118,15 +127,38 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
     DataError
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
-    content = read_file(path, "json")
-    try:
-        raw = jsons.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: must be JSON: {error}") from None
+    with suppress(ValueError):  # the form that `json_file` writes is read in half the time
+        return tuple(q for _, q in questions_between(path, 0, sys.maxsize)), file_sha256(path)
+    raw = jsons.read(path, "json")
     if not isinstance(raw, list):
         raise DataError(f"{path.parent}: {QUESTIONS} must contain an array")
-    questions = tuple(question_from_wire(item, k) for k, item in enumerate(raw))
-    return questions, hashlib.sha256(content).hexdigest()
+    return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), file_sha256(path)
+
+
+def questions_between(path: Path, start: int, stop: int) -> list[tuple[bytes, Question]]:
+    """Return the questions whose lines in a ``questions.json`` begin at ``start`` bytes or later
+    and before ``stop``, each with its JSON.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    ValueError
+        If it does not have one question a line, as :func:`json_file` writes it.
+    """
+    found = []
+    with open_file(path, "json") as file:
+        file.seek(max(0, start - 1))
+        line = file.readline()
+        fits = start > 0 or line == FIRST
+        while fits and line != LAST[1:] and file.tell() < stop:
+            if (line := file.readline()) != LAST[1:]:
+                text = line.removesuffix(BETWEEN).rstrip()
+                found.append((text, question_of_json(text)))
+                fits = line.endswith(BETWEEN)
+        if not fits and (not found or file.read() != LAST[1:]):
+            raise ValueError("must have one question a line")
+    return found
 
 
 def write_questions(path: Path, lines: Iterable[bytes]) -> str:

@@ -10,7 +10,7 @@ import logging
 import mimetypes
 import shlex
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -37,7 +37,7 @@ from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.probed import EXPECTED, STATES, UNITS
 from visualjudge.studio.selection import SORTS, Shelf, State
-from visualjudge.studio.site import Site, StillIndexing
+from visualjudge.studio.site import READING, Site, StillIndexing
 from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.study import difference_of
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response, thumbnail
@@ -169,7 +169,11 @@ class Pages:
             datasets=places.datasets,
             opened=opened,
             states=[self.site.state(run) for run in places.runs],
-            worst={slug: worst_tasks(shelf) for slug, shelf in opened.items() if shelf},
+            worst={
+                slug: worst_tasks(shelf)
+                for slug, shelf in opened.items()
+                if shelf and not self.site.indexing()
+            },
             runs={place.slug: places.runs_of(place.slug) for place in places.datasets},
         )
 
@@ -209,7 +213,7 @@ class Pages:
 
     def grid(self, request: Request) -> Response:
         """Show the grid; its content is loaded from ``facets`` and ``cards``."""
-        place, _ = self._shelf(request)
+        place, _ = self._shelf(request, whole=False)
         runs = self.site.places.runs_of(place.slug)
         return page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
@@ -217,12 +221,12 @@ class Pages:
         """Return the number of selected questions, and each facet's values with counts under the
         other filters.
         """
-        (_, shelf), state = self._shelf(request), _state(request)
-        counts, chosen = shelf.counts(state), dict(state.chosen)
+        (_, shelf), state = self._shelf(request, whole=False), _state(request)
+        (total, counts), chosen = shelf.counts(state), dict(state.chosen)
         shown = [shown_facet(x, counts[x.name], chosen.get(x.name, ())) for x in shelf.facets()]
         return json_response(
             {
-                "total": len(shelf.select(state)),
+                "total": total,
                 "of": shelf.study.count,
                 "facets": shown,
             }
@@ -230,17 +234,18 @@ class Pages:
 
     def facet(self, request: Request) -> Response:
         """Return all values of one facet that contain the typed text."""
-        (_, shelf), params, state = self._shelf(request), request.query_params, _state(request)
+        (_, shelf), params = self._shelf(request, whole=False), request.query_params
+        state = _state(request)
         facet = next((one for one in shelf.facets() if one.name == params.get("name")), None)
         if facet is None:
             raise missing("facet")
-        counts, chosen = shelf.counts(state)[facet.name], dict(state.chosen).get(facet.name, ())
-        shown = shown_facet(facet, counts, chosen, params.get("find", ""), most=200)
+        (_, counts), chosen = shelf.counts(state), dict(state.chosen).get(facet.name, ())
+        shown = shown_facet(facet, counts[facet.name], chosen, params.get("find", ""), most=200)
         return json_response(shown)
 
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""
-        (_, shelf), params = self._shelf(request), request.query_params
+        (_, shelf), params = self._shelf(request, whole=False), request.query_params
         selected = shelf.select(_state(request))
         start, count = _whole(params.get("start"), 0), _whole(params.get("count"), 60)
         rows = selected[start : start + min(count, MOST_CARDS)]
@@ -259,8 +264,8 @@ class Pages:
         """
         _, shelf = self._shelf(request)
         names = shelf.study.identities(shelf.select(_state(request)))
-        text = "".join(f"{name}\n" for name in names)
-        return _file(text, "text/plain; charset=utf-8", "questions.txt")
+        headers = {"content-disposition": 'attachment; filename="questions.txt"'}
+        return PlainTextResponse("".join(f"{name}\n" for name in names), headers=headers)
 
     # ---------------------------------------------------------------- comparisons
 
@@ -333,10 +338,10 @@ class Pages:
 
     def question(self, request: Request) -> Response:
         """Show one question with its images, prompt and replies."""
-        place, shelf = self._shelf(request)
+        place, shelf = self._shelf(request, whole=False)
         row = shelf.study.row_of(request.path_params["identity"])
         if row is None:
-            raise missing("question")
+            raise missing("question") if shelf.study.complete else StillIndexing(READING)
         question = shelf.study.question(row)
         family = views.related(shelf, row, _OF_PROBE) if question.probe else []
         unchanged = (one.question for one in family if one.unchanged and not one.here)
@@ -381,11 +386,13 @@ class Pages:
 
     # ---------------------------------------------------------------- helpers
 
-    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
+    def _shelf(
+        self, request: Request, *, refresh: bool = True, whole: bool = True
+    ) -> tuple[DatasetPlace, Shelf]:
         place = self.site.datasets.get(request.path_params["slug"])
         if place is None:
             raise missing("dataset")
-        return place, self.site.shelf(place.slug, refresh=refresh)
+        return place, self.site.shelf(place.slug, refresh=refresh, whole=whole)
 
     def _run(self, request: Request) -> RunPlace:
         place = self.site.runs.get(request.path_params["slug"])
@@ -397,7 +404,7 @@ class Pages:
         """Return the file of an image that a question of the dataset shows and that is inside its
         folder.
         """
-        place, shelf = self._shelf(request, refresh=False)
+        place, shelf = self._shelf(request, refresh=False, whole=False)
         name = request.path_params["name"]
         path = confined(place.root, name) if shelf.study.has_image(name) else None
         if path is None:
@@ -474,21 +481,6 @@ def missing(what: str) -> HTTPException:
     return HTTPException(404, f"no such {what}")
 
 
-def csv_file(rows: Sequence[Mapping[str, Any]], name: str) -> Response:
-    """Return a table as a CSV file from which a spreadsheet executes nothing."""
-    import polars as pl
-
-    from visualjudge.core.text_tables import harmless
-
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    return _file(harmless(frame).write_csv(), "text/csv; charset=utf-8", name)
-
-
-def _file(text: str, kind: str, name: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return PlainTextResponse(text, media_type=kind, headers=headers)
-
-
 def _refused(_request: Request, error: Any) -> Response:
     return PlainTextResponse(error.detail, error.status_code)
 
@@ -497,7 +489,7 @@ def _indexing(request: Request, error: Any) -> Response:
     """Return a page that reloads once the questions are read; other requests are asked to retry."""
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse("the questions are being read", 503, {"retry-after": "2"})
-    return page("indexing.html.j2")
+    return page("indexing.html.j2", until=str(error))
 
 
 def _unreadable(_request: Request, error: Exception) -> Response:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # A state in words; failed ones come first.
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
-FIRST = list(STATES)
 # The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`.
 UNITS: Mapping[str, str] = {
     "cue": "preference for the option with the cue (−0.5 to 0.5)",
@@ -105,7 +104,9 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
     try:
         analysis = analyse([place.root], dataset=root)
         answer = card_of(analysis).judges[0].models
-        results = sorted(analysis.results.judges[0].probes, key=lambda row: FIRST.index(row.state))
+        results = sorted(
+            analysis.results.judges[0].probes, key=lambda row: [*STATES].index(row.state)
+        )
         shown = tuple(_shown(analysis.study.answered[0], results))
         return Judged(place, answer, shown)
     except VisualJudgeError as error:

@@ -18,11 +18,11 @@ from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.probed import Judged, judged
 from visualjudge.studio.selection import Shelf, State
-from visualjudge.studio.study import forget_scratch, open_study
+from visualjudge.studio.study import open_study, read_in
 from visualjudge.studio.verdicts import RunVerdicts, Totals
 
 # Time that the first page waits for datasets that open quickly.
-SHOWN_AFTER_S = 2.0
+SHOWN_AFTER_S = 1.0
 STOPPED_WITHIN_S = 15.0
 # An unfinished run that has written nothing for this long is shown as stopped.
 STALE_AFTER_S = 60.0
@@ -46,8 +46,13 @@ class RunState:
     totals: Totals | None
 
 
+READING, OPENS = "reading the questions", "The grid opens"
+
+
 class StillIndexing(Exception):
-    """The questions of a dataset are still being read."""
+    """The questions of a dataset are still being read; the message is a part of what
+    :meth:`Site.indexing` says until the page can be shown.
+    """
 
 
 class NotIndexed(DataError):
@@ -70,8 +75,9 @@ class Site:
         self._thread: threading.Thread | None = None
         self._indexing: dict[str, NotIndexed | None] = {}
 
-    def shelf(self, slug: str, *, refresh: bool = True) -> Shelf:
-        """Return the open dataset, with the current verdicts of its runs.
+    def shelf(self, slug: str, *, refresh: bool = True, whole: bool = True) -> Shelf:
+        """Return the open dataset, with the current verdicts of its runs. Unless it must be
+        ``whole``, questions may be missing, and its runs meanwhile.
 
         Raises
         ------
@@ -81,12 +87,12 @@ class Site:
             If :meth:`open_all` has not read its questions yet.
         """
         shelf = self._shelves.get(slug)
-        if shelf is not None and refresh:
-            shelf.refresh()
-        if shelf is not None:
+        if shelf is not None and (shelf.study.complete or not whole):
+            if refresh and slug not in self._indexing:
+                shelf.refresh()
             return shelf
         if slug in self._indexing:
-            raise self._indexing[slug] or StillIndexing(slug)
+            raise self._indexing[slug] or StillIndexing(READING if whole else OPENS)
         with self._opening:
             return self._shelves.get(slug) or self._open(self.datasets[slug])
 
@@ -98,16 +104,18 @@ class Site:
             return None
 
     def _open(self, place: DatasetPlace) -> Shelf:
-        """Return the shelf of a dataset, with all verdicts of its runs."""
         study = open_study(place.root, self.home, place.slug)
+        for _ in read_in(study):
+            if self._stopped.is_set():
+                raise StillIndexing(READING)
+            if place.slug in self._indexing:  # pages are served meanwhile
+                self._shelves.setdefault(place.slug, Shelf(study, ()))
         runs = self.places.runs_of(place.slug)
         shelf = Shelf(study, [(run, RunVerdicts(study, run.root, run.slug)) for run in runs])
-        if place.slug in self._indexing:  # pages are served meanwhile
-            self._shelves[place.slug] = shelf
+        self._shelves[place.slug] = shelf
         for _, run in shelf.runs:
             run.refresh(self._stopped)
         shelf.counts(State())  # so that the first grid need not wait
-        self._shelves[place.slug] = shelf
         return shelf
 
     def open_all(self) -> threading.Thread:
@@ -126,30 +134,36 @@ class Site:
                 with self._opening:
                     self._open(place)
                 del self._indexing[place.slug]
+            except StillIndexing:
+                return
             except VisualJudgeError as error:
                 logging.getLogger("visualjudge").error("visualjudge: %s", error)
                 self._indexing[place.slug] = NotIndexed(str(error))
                 self._shelves.pop(place.slug, None)
 
     def stop(self) -> None:
-        """End the thread of :meth:`open_all`, so that no partial file is left."""
+        """End the thread of :meth:`open_all`."""
         self._stopped.set()
         if self._thread:
             self._thread.join(STOPPED_WITHIN_S)
-        forget_scratch(self.home)
 
     def indexing(self) -> list[str]:
         """Say which datasets are not fully indexed, and what does not work yet."""
         told = []
         for slug, error in list(self._indexing.items()):
             name, shelf = self.datasets[slug].name, self._shelves.get(slug)
-            if shelf is not None:
+            if shelf is not None and shelf.study.complete:
                 told.append(
                     f"{name}: reading the replies. Until then, search and the filters of judges "
                     "cover only what has been read"
                 )
+            elif shelf is not None:
+                told.append(
+                    f"{name}: {READING}, {shelf.study.count:,} so far. The grid, its counts and "
+                    "its filters cover only these"
+                )
             elif error is None:
-                told.append(f"{name}: reading the questions. The grid opens when this is done")
+                told.append(f"{name}: {READING}. {OPENS} with the first of them")
         return told
 
     def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:

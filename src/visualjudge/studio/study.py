@@ -3,20 +3,20 @@
 ``question`` has a column of small integers for each criterion (their values are in
 ``vocabulary``), ``record`` each question as JSON, ``verdict`` a row for each verdict that counts,
 and ``outcome`` what a run's verdicts on a question come to. ``prompts`` and ``replies`` are
-full-text indexes. The file's name changes with the questions; a large dataset is read by another
-process, so that memory stays small.
+full-text indexes. The file's name changes with the questions. It is usable while questions are
+read into it, those of a large dataset by other processes.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
+from itertools import chain, count, islice, takewhile
 from pathlib import Path
 from queue import LifoQueue
 from typing import Any
@@ -24,18 +24,26 @@ from typing import Any
 import orjson
 
 from visualjudge.core.answers import has_answer
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
 from visualjudge.core.workers import Workers
-from visualjudge.dataset.folder import load_dataset, questions_file
-from visualjudge.dataset.json_form import question_from_wire, question_to_wire
+from visualjudge.dataset.folder import Dataset, load_dataset, questions_file, read_meta
+from visualjudge.dataset.json_form import (
+    QUESTIONS,
+    question_json,
+    question_of_json,
+    questions_between,
+)
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.1.3"
+FORMAT = "1.1.4"
 NONE = "(none)"
-# Size in bytes above which questions are read by another process, while pages are served.
+# Size in bytes above which questions are read by other processes, while pages are served.
 LARGE = 32 * 2**20
+# Bytes of a questions.json, or questions, that are read at a time.
+FIRST_STEP, STEP, BATCH = 2**18, 4 * 2**20, 4096
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 # Criteria of a question; each is a column with the code of its values, one or several. The column
@@ -58,7 +66,6 @@ FACETS = (
 # Number of bytes of a text that are searched.
 LONGEST = 20_000
 AMONG = "IN (SELECT value FROM json_each(?))"
-_BATCH = 2000
 _CONNECTIONS = 3
 _LETTERS = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
 _TOKENS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
@@ -86,6 +93,8 @@ CREATE TABLE outcome (run INTEGER, row INTEGER, outcome INTEGER, consistency INT
 CREATE TABLE mark (row INTEGER PRIMARY KEY, star INTEGER, tag INTEGER, note INTEGER);
 """
 Rows = list[tuple[Any, ...]]
+Values = tuple[tuple[str, ...], ...]
+_Numbers = dict[str, dict[Any, int]]
 
 
 def words_of(text: str) -> str:
@@ -106,7 +115,13 @@ def storing(path: Path) -> Iterator[None]:
 
 
 class Study:
-    """The open file of the dataset at ``root``; thread-safe."""
+    """The open file of the dataset at ``root``; thread-safe.
+
+    Attributes
+    ----------
+    complete
+        Whether all questions are in it.
+    """
 
     def __init__(self, root: Path, path: Path) -> None:
         self.root, self.path = root, path
@@ -115,7 +130,9 @@ class Study:
             self._pool.put(_connected(path))
         self._writer = _connected(path)
         self._writing = threading.RLock()
-        self.checksum = str(self.all("SELECT value FROM meta WHERE name = 'checksum'")[0][0])
+        stated = self.all("SELECT value FROM meta WHERE name = 'checksum'")
+        self.complete = bool(stated)
+        self.checksum: str | None = stated[0][0] if stated else None
         self.count: int = self.all("SELECT count(*) FROM question")[0][0]
         self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
         for name, text in self.all("SELECT facet, json FROM vocabulary ORDER BY facet, code"):
@@ -163,13 +180,13 @@ class Study:
 
     def question(self, row: int) -> Question:
         """Read one question."""
-        return _question(self.all("SELECT json FROM record WHERE row = ?", row)[0][0])
+        return question_of_json(self.all("SELECT json FROM record WHERE row = ?", row)[0][0])
 
     def questions(self, identities: Iterable[str]) -> Iterator[tuple[int, Question]]:
         """Read questions by id, with their rows; ids without a question are left out."""
         joined = f"SELECT row, json FROM question JOIN record USING (row) WHERE id {AMONG}"
         for row, text in self.all(joined, among(identities)):
-            yield row, _question(text)
+            yield row, question_of_json(text)
 
     def has_image(self, name: str) -> bool:
         """Return whether a question shows the image with this name."""
@@ -179,10 +196,6 @@ class Study:
 def among(values: Iterable[Any]) -> str:
     """Return values as JSON, for a condition that ends with ``AMONG``."""
     return orjson.dumps(list(values)).decode()
-
-
-def _question(text: str) -> Question:
-    return question_from_wire(orjson.loads(text))
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -196,7 +209,35 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def open_study(root: Path, home: Path, slug: str) -> Study:
-    """Open the file of the dataset at ``root``; build it if it is missing, damaged or out of date.
+    """Open the file of the dataset at ``root``; make an empty one if it is missing, damaged, out of
+    date or not complete. :func:`read_in` fills it.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
+    """
+    path = home / f"{slug}-{hashlib.sha256(_stamp(root).encode()).hexdigest()[:12]}.sqlite"
+    with storing(path):
+        home.mkdir(parents=True, exist_ok=True)
+        with suppress(sqlite3.DatabaseError, ValueError, KeyError):  # missing or damaged
+            study = Study(root, path)
+            if study.complete:
+                return study
+        for other in (*home.glob(f"{slug}-*.sqlite*"), home / f"{slug}.sqlite"):
+            other.unlink(missing_ok=True)  # of earlier questions, or of version 1.0
+        with closing(_connected(path)) as connection:
+            connection.executescript(_SCHEMA)
+        return Study(root, path)
+
+
+def _stamp(root: Path) -> str:
+    stat = questions_file(root).stat()
+    return f"{FORMAT} {stat.st_size} {stat.st_mtime_ns} {stat.st_ino}"
+
+
+def read_in(study: Study) -> Iterator[None]:
+    """Read the questions into an empty study, a part before each step.
 
     Raises
     ------
@@ -205,93 +246,126 @@ def open_study(root: Path, home: Path, slug: str) -> Study:
     RunError
         If the file cannot be written.
     """
-    stat = questions_file(root).stat()
-    stamp = f"{FORMAT} {stat.st_size} {stat.st_mtime_ns} {stat.st_ino}"
-    path = home / f"{slug}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}.sqlite"
-    with storing(path):
-        home.mkdir(parents=True, exist_ok=True)
-        if path.is_file():
-            with suppress(sqlite3.DatabaseError, IndexError, ValueError, KeyError):  # damaged
-                return Study(root, path)
-        for other in (*home.glob(f"{slug}-*.sqlite*"), home / f"{slug}.sqlite"):
-            other.unlink(missing_ok=True)  # of earlier questions, or of version 1.0
-        large = stat.st_size > LARGE
-        with Workers(2 if large else 1) as workers:
-            next(iter(workers.map(_build, [(root, path, scratch_of(path))])))
-        return Study(root, path)
-
-
-def scratch_of(path: Path) -> Path:
-    """Return the name under which this process builds a file, so that nobody opens a part of it."""
-    return path.with_suffix(f".{os.getpid()}.{threading.get_native_id()}.part")
-
-
-def forget_scratch(home: Path) -> None:
-    """Remove what this process has not finished building."""
-    for scratch in home.glob(f"*.{os.getpid()}.*.part"):
-        scratch.unlink(missing_ok=True)
-
-
-def _build(place: tuple[Path, Path, Path]) -> None:
-    root, path, scratch = place
-    connection = sqlite3.connect(scratch, isolation_level=None)
+    if study.complete:
+        return
+    root, file, stamp = study.root, questions_file(study.root), _stamp(study.root)
+    numbers: _Numbers = {name: {} for name in (*FACETS, "prompt", "pair")}
     try:
-        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-        _fill(connection, root)
-        connection.execute("COMMIT")
-        connection.close()
-        with suppress(FileExistsError):  # another studio was first
-            os.link(scratch, path)
+        meta = read_meta(root)
+        with Workers(2 if file.stat().st_size > LARGE else 1) as workers, storing(study.path):
+            for part in _parts(file, stamp, workers):
+                _store(study, part, numbers)
+                yield
+            if _stamp(root) != stamp:
+                raise DataError(f"{file}: changed while it was read; start the studio again")
+            stated = meta.get("files", {}).get(QUESTIONS)
+            study.checksum = file_sha256(file) if file.name == QUESTIONS else stated
+            with study.writing() as db:
+                db.execute("INSERT INTO meta VALUES ('checksum', ?)", (study.checksum,))
+            study.complete = True
     finally:
-        connection.close()
-        scratch.unlink(missing_ok=True)
+        if not study.complete:
+            for left in study.path.parent.glob(f"{study.path.name}*"):
+                left.unlink(missing_ok=True)
 
 
-def _fill(db: sqlite3.Connection, root: Path) -> None:
-    dataset = load_dataset(root)
-    codes: dict[str, dict[tuple[str, ...], int]] = {name: {} for name in FACETS}
-    prompts: dict[int, int] = {}
-    pairs: dict[int, int] = {}
-    left = enumerate(dataset.questions)
-    while batch := list(islice(left, _BATCH)):
-        rows, texts, records = [], [], []
-        for row, question in batch:
-            words = words_of(question.prompt)
-            new = len(prompts)
-            number = prompts.setdefault(hash(words), new)
-            if number == new:
-                texts.append((number, words))
-            own = _codes(codes, question)
-            probe, options = question.probe, len(question.final_scores)
-            changed = probe is not None and probe.design != "control"
-            facts = (difference_of(question), options, changed, not has_answer(question))
-            pair = pairs.setdefault(_same_case(question), len(pairs))
-            stored = array("I", own.values()).tobytes(), *own.values()
-            rows.append((row, question.id, number, *facts, pair, *stored))
-            records.append((row, orjson.dumps(question_to_wire(question)).decode()))
-        marks = ", ".join("?" * len(rows[0]))
+# A question's JSON, id, words, case, images, facts, and values of each facet.
+_Row = tuple[str, str, str, tuple[Any, ...], tuple[str, ...], tuple[Any, ...], Values]
+
+
+def _parts(file: Path, stamp: str, workers: Workers) -> Iterator[list[_Row]]:
+    read = 0
+    if file.name == QUESTIONS:
+        starts = range(FIRST_STEP, file.stat().st_size, STEP)
+        later = workers.map(_rows_of_lines, ((file, start, start + STEP) for start in starts))
+        # The first part is read here, as processes take a second to start.
+        for part in chain([_rows_of_lines((file, 0, FIRST_STEP))], later):
+            if part is None:
+                break
+            read += len(part)
+            yield part
+        else:
+            return
+    ranges = ((file.parent, stamp, k, k + BATCH) for k in count(read, BATCH))
+    yield from takewhile(bool, workers.map(_rows_at, ranges))
+
+
+def _rows_of_lines(place: tuple[Path, int, int]) -> list[_Row] | None:
+    """Return the questions on some lines; None if there is not one on each line, or it is wrong."""
+    try:
+        return [_row(record, question) for record, question in questions_between(*place)]
+    except ValueError:
+        return None
+
+
+@lru_cache(1)
+def _opened(root: Path, _stamp: str) -> Dataset:
+    return load_dataset(root)
+
+
+def _rows_at(place: tuple[Path, str, int, int]) -> list[_Row]:
+    root, stamp, start, stop = place
+    return [_row(question_json(one), one) for one in _opened(root, stamp).questions[start:stop]]
+
+
+def _row(record: bytes, question: Question) -> _Row:
+    changed = question.probe is not None and question.probe.design != "control"
+    return (
+        record.decode(),
+        question.id,
+        words_of(question.prompt),
+        # Questions about the same options, however they are shown, are one case.
+        (
+            question.task,
+            question.question_type,
+            question.image_id,
+            *sorted(question.annotation_ids),
+        ),
+        question.images,
+        (
+            difference_of(question),
+            len(question.final_scores),
+            changed,
+            not has_answer(question),
+        ),
+        _values(question),
+    )
+
+
+def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
+    """Write a part to the file; ``numbers`` has the codes of the values before it."""
+    prompts, cases = numbers["prompt"], numbers["pair"]
+    rows, texts, records, images = [], [], [], set[str]()
+    for row, (record, identity, words, case, shown, facts, values) in enumerate(part, study.count):
+        new = len(prompts)
+        number = prompts.setdefault(hash(words), new)
+        if number == new:
+            texts.append((number, words))
+        named = zip(FACETS, values, strict=True)
+        codes = [numbers[name].setdefault(v, len(numbers[name])) for name, v in named]
+        pair = cases.setdefault(hash(case), len(cases))
+        rows.append((row, identity, number, *facts, pair, array("I", codes).tobytes(), *codes))
+        records.append((row, record))
+        images.update(shown)
+    added = []
+    for name in FACETS:
+        known = study.values[name]
+        fresh = list(islice(numbers[name], len(known), None))
+        more = enumerate(fresh, len(known))
+        added += [(name, code, orjson.dumps(one).decode()) for code, one in more]
+        known += fresh
+    marks = ", ".join("?" * (9 + len(FACETS)))
+    with study.writing() as db:
         try:
             db.executemany(f"INSERT INTO question VALUES ({marks})", rows)
         except sqlite3.IntegrityError:
-            raise DataError(f"{root}: questions: id: must be unique") from None
+            raise DataError(f"{study.root}: questions: id: must be unique") from None
+        db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", added)
         db.executemany("INSERT INTO record VALUES (?, ?)", records)
         db.executemany("INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts)
-        images = {(name,) for _, question in batch for name in question.images}
-        db.executemany("INSERT OR IGNORE INTO image VALUES (?)", images)
-    for name, known in codes.items():
-        db.executemany(
-            "INSERT INTO vocabulary VALUES (?, ?, ?)",
-            ((name, code, orjson.dumps(values).decode()) for values, code in known.items()),
-        )
-    db.execute("INSERT INTO meta VALUES ('checksum', ?)", (dataset.digest,))
-
-
-def _same_case(question: Question) -> int:
-    """Return a number that questions about the same options share, however they are shown."""
-    options = tuple(sorted(question.annotation_ids))
-    return hash((question.task, question.question_type, question.image_id, options))
+        db.executemany("INSERT OR IGNORE INTO image VALUES (?)", zip(images))
+    study.has_probes |= any(row[5] for row in rows)
+    study.count += len(rows)
 
 
 def difference_of(question: Question) -> float | None:
@@ -300,28 +374,24 @@ def difference_of(question: Question) -> float | None:
     return max(scores) - min(scores) if len(scores) > 1 else None
 
 
-def _codes(codes: Mapping[str, dict[tuple[str, ...], int]], question: Question) -> dict[str, int]:
-    values = _values(question)
-    return {name: known.setdefault(values[name], len(known)) for name, known in codes.items()}
-
-
-def _values(question: Question) -> dict[str, tuple[str, ...]]:
+def _values(question: Question) -> Values:
+    """Return the values of each facet."""
     probe, margin = question.probe, difference_of(question)
-    return {
-        "task": (question.task,),
-        "form": (shown_as(question) or "text",),
-        "encoding": (f"{question.task}/{question.encoding}",),
-        "type": (question.question_type,),
-        "subset": _distinct(question.subset),
-        "error_type": (question.error_type or NONE,),
-        "class": _distinct(question.class_of_interest),
-        "image": (question.image_id,),
-        "source": _distinct(source or NONE for source in question.sources),
-        "probe": (NONE if probe is None else probe.name,),
-        "group": (NONE if probe is None else probe.group,),
-        "margin": (MARGIN_NAMES[-1 if margin is None else sum(margin >= m for m in MARGINS)],),
-        "answer": (_answer(question),),
-    }
+    return (
+        (question.task,),
+        (shown_as(question) or "text",),
+        (f"{question.task}/{question.encoding}",),
+        (question.question_type,),
+        _distinct(question.subset),
+        (question.error_type or NONE,),
+        _distinct(question.class_of_interest),
+        (question.image_id,),
+        _distinct(source or NONE for source in question.sources),
+        (NONE if probe is None else probe.name,),
+        (NONE if probe is None else probe.group,),
+        (MARGIN_NAMES[-1 if margin is None else sum(margin >= m for m in MARGINS)],),
+        (_answer(question),),
+    )
 
 
 def shown_as(question: Question) -> str | None:

@@ -130,10 +130,3 @@ def disagreements(people: Answers) -> dict[str, dict[str, Any]]:
         for name, told in given.items()
         if not all(_same(a, b) for a, b in itertools.combinations(told.values(), 2))
     }
-
-
-def answer_row(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer as a table row."""
-    names = ("rater", "id", "purpose", "turn", "shown", "status", "latency_s", "answered", "note")
-    said = str(line["value"]) if line["status"] == "ok" else None
-    return {name: line.get(name) for name in names} | {"answer": said}

@@ -27,13 +27,12 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question, Verdict
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio.app import application, csv_file, json_response, missing, page
+from visualjudge.studio.app import application, json_response, missing, page
 from visualjudge.studio.guard import LOOPBACK, TOKEN_HEADER, same_token
 from visualjudge.studio.people.access import ADMIN, Tokens, refused
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.monitor import (
     Answers,
-    answer_row,
     answers_of,
     disagreements,
     progress,
@@ -147,7 +146,6 @@ class PeoplePages:
         """Return address, handler and method."""
         return [
             ("/", self.overview, "GET"),
-            ("/answers.csv", self.answers, "GET"),
             ("/disagreement/{identity}", self.disagreement, "GET"),
             ("/instructions-image/{number:int}", self.instructions_image, "GET"),
             ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
@@ -229,12 +227,6 @@ class PeoplePages:
             answers={one: as_shown(value, slot) for one, value in answers.items()},
             overview=self.link(ADMIN),
         )
-
-    def answers(self, request: Request) -> Response:
-        """Return the final answers as CSV: one row for each rater, question and repeat."""
-        self._check_link(request, ADMIN)
-        rows = [answer_row(line) for r in self.run.raters.values() for line in r.lines]
-        return csv_file(rows, "answers.csv")
 
     def _check_link(self, request: Request, name: str) -> None:
         if not same_token(request.query_params.get("token"), self.tokens.token(name)):

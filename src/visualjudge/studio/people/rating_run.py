@@ -166,7 +166,7 @@ class RatingRun:
     """
 
     def __init__(
-        self, folder: Path, plan: Plan, dataset: Mapping[str, str], raters: list[str]
+        self, folder: Path, plan: Plan, dataset: Mapping[str, str | None], raters: list[str]
     ) -> None:
         self.plan = plan
         self._folder = RunFolder(folder)
@@ -175,9 +175,10 @@ class RatingRun:
         self._taken: dict[str, set[str]] = {}
         self._sequences: dict[str, list[str]] = {}
         self._keys: Counter[tuple[str, str]] = Counter()
-        old = _without_dropped(self._folder.manifest())
+        old = self._folder.manifest()
         self._manifest = _manifest(plan, dataset, old)
-        changed = changes(old, self._manifest) if old else []
+        found = changes(old, self._manifest) if old else ()
+        changed = [change for change in found if change.name not in _DROPPED]
         if changed:
             raise UsageError(
                 f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
@@ -418,15 +419,6 @@ def _slot_of(record: Mapping[str, Any]) -> Slot:
     )
 
 
-def _without_dropped(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the settings of 1.0 that no longer exist, so that its studies go on."""
-    stored = manifest.get("parameters")
-    if not isinstance(stored, dict):
-        return manifest
-    kept = {name: value for name, value in stored.items() if name not in _DROPPED}
-    return manifest | {"parameters": kept}
-
-
 def known_raters(manifest: Mapping[str, Any]) -> list[str]:
     """Return the raters that a study already has."""
     people = manifest.get("people")
@@ -434,13 +426,14 @@ def known_raters(manifest: Mapping[str, Any]) -> list[str]:
     return [name for name in raters if isinstance(name, str)] if isinstance(raters, list) else []
 
 
-def _manifest(plan: Plan, dataset: Mapping[str, str], old: Mapping[str, Any]) -> dict[str, Any]:
-    settings: Settings = plan.settings
+def _manifest(
+    plan: Plan, dataset: Mapping[str, str | None], old: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         **PEOPLE,
         "parameters": {
             name: value
-            for name, value in asdict(settings).items()
+            for name, value in asdict(plan.settings).items()
             if name in _FIRST or value != _DEFAULTS[name]
         },
         "simulated": False,

@@ -1,7 +1,8 @@
-// <vj-indexing>: progress of indexing. `data-then="reload"`: reload when done, since the page cannot be shown earlier.
+// <vj-indexing>: progress of indexing. `data-until="TEXT"`: reload when no line has the text, since the page cannot be shown earlier.
 import { getJSON, h } from "./dom.js";
 
 const EVERY_MS = 1500;
+const reading = (lines) => lines.some((line) => line.includes("reading the questions"));
 
 class Indexing extends HTMLElement {
   connectedCallback() {
@@ -20,9 +21,9 @@ class Indexing extends HTMLElement {
   }
 
   show(lines) {
-    const ready = !lines.some((line) => line.includes("reading the questions"));
-    if (this.dataset.then === "reload" && ready) location.reload();
-    if (this.told?.length && this.told.join() !== lines.join() && this.dataset.then !== "reload") dispatchEvent(new CustomEvent("vj-indexed", { detail: { done: !lines.length } }));
+    const { until } = this.dataset;
+    if (until && !lines.some((line) => line.includes(until))) location.reload();
+    if (this.told?.length && this.told.join() !== lines.join() && !until) dispatchEvent(new CustomEvent("vj-indexed", { detail: { done: !lines.length || (reading(this.told) && !reading(lines)) } }));
     this.told = lines;
     this.hidden = !lines.length;
     this.replaceChildren(...lines.map((line) => h("p", {}, `${line}.`)));
