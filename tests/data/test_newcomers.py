@@ -282,7 +282,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a folder of verdicts": (
         lambda root: ("adopt", "{}", "--out", "{}/study"),
         2,
-        "must be a file, got a folder",
+        "must be a file that ends in .csv",
     ),
     "a file as the folder of XML": (
         lambda root: (

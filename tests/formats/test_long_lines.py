@@ -32,6 +32,23 @@ def test_lines_are_read_in_each_encoding(tmp_path: Path, encoding: str, end: str
     assert read_table(path) == [{"a": "ä"}, {"a": 2}]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_a_line_is_no_longer_than_a_record(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("visualjudge.formats.sample.LONGEST_RECORD", 20)
+    (tmp_path / name).write_text('{"a": 1}\n' + " " * 20 + "\n")
+    with pytest.raises(DataError, match="line 2: must have at most"):
+        read_table(tmp_path / name)
+
+
+def test_a_cell_may_hold_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for end in ("\n", "\r\n", "\r"):
+        path.write_bytes(end.join(['a,"b"', '"x\ny","1\r\n2"', ""]).encode("utf-8-sig"))
+        assert read_table(path) == [{"a": "x\ny", "b": "1\r\n2"}]
+
+
 def test_a_byte_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"a": 1}\n{"a": "\xff"}\n')

@@ -54,21 +54,27 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
         known = {secret for secret in secrets if secret and len(secret) >= SHORTEST_KEY}
-        forms = {form for secret in known for form in _forms(secret) if len(form) >= SHORTEST_KEY}
-        self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._escaped = "|".join(map(_escaped, known))
+        self._forms = sorted(
+            {form for secret in known for form in _forms(secret) if len(form) >= SHORTEST_KEY},
+            key=len,
+            reverse=True,
+        )
+        # One by one: a pattern that begins with one of few characters is searched for quickly.
+        self._escaped = ["".join(map(_ways, one)) for one in sorted(known, key=len, reverse=True)]
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
             text = text.replace(form, MASK)
-        return re.sub(self._escaped, MASK, text) if self._escaped else text
+        for pattern in self._escaped:
+            text = re.sub(pattern, MASK, text)
+        return text
 
     def body(self, raw: bytes) -> bytes:
         """Mask secrets in the body of an answer, before it is parsed."""
         for form in self._forms:
             raw = raw.replace(form.encode(), MASK.encode())
-        if self._escaped and re.search(rb"%|\\u00|\\/", raw):  # it is slow
-            raw = re.sub(self._escaped.encode(), MASK.encode(), raw)
+        for pattern in self._escaped if re.search(rb"%|\\u00|\\/", raw) else ():
+            raw = re.sub(pattern.encode(), MASK.encode(), raw)
         return raw
 
     def setting(self, name: str, value: Any) -> Any:
@@ -102,13 +108,13 @@ def looks_secret(value: str) -> bool:
     return _KEY_SHAPE.search(value) is not None
 
 
-# Return a pattern of a secret: each character as it is, as in JSON, which may be inside JSON, or as
-# in URLs.
-def _escaped(secret: str) -> str:
-    return "".join(
-        rf"(?:\\{{0,3}}{re.escape(letter)}|(?i:%(?:25)?{ord(letter):02x}|\\{{1,3}}u{ord(letter):04x}))"
-        for letter in secret
-    )
+# Return a pattern of a character: as it is, as in JSON, which may be inside JSON, or as in URLs.
+# Each way begins with a character that has one case, and digits have both.
+def _ways(letter: str) -> str:
+    plain = re.escape(letter)
+    code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):04x}")
+    low = code[-len("[00][00]") :]
+    return rf"(?:{plain}|%(?:25)?{low}|\\\\{{0,2}}(?:{plain}|u{code}))"
 
 
 def _forms(secret: str) -> Iterable[str]:
@@ -157,6 +163,6 @@ def public_url(url: str) -> str:
 def url_secrets(url: str) -> list[str]:
     """Return the password in a URL and the values of query parameters with secret names."""
     parts = urlsplit(url)
-    pairs = (pair.partition("=") for pair in parts.query.split("&"))
-    named = [value for name, _, value in pairs if is_secret_name(name)]
-    return [value for value in (parts.password, *named) if value]
+    pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
+    named = (pair.partition("=") for pair in pairs)
+    return [value for name, _, value in named if value and is_secret_name(name)]

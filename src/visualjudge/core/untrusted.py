@@ -69,7 +69,7 @@ BOUNDS: dict[Kind, Bound] = {
     "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
-    "body": Bound(32 * MIB, items=1_000_000),
+    "body": Bound(16 * MIB, items=1_000_000),
     "log": Bound(64 * MIB),  # a line of a journal
 }
 

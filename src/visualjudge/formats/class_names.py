@@ -42,10 +42,8 @@ def class_table(path: Path) -> dict[int, str]:
     if suffix in YAML:
         content = read_yaml(path)
         content = content.get("names") if isinstance(content, dict) else None
-    elif suffix in (".csv", ".tsv"):
-        content = read_table(path)
-    elif suffix == ".json":
-        content = read_json(path)
+    elif suffix in (".csv", ".tsv", ".json"):
+        content = read_json(path) if suffix == ".json" else read_table(path)
     else:
         lines = enumerate(read_text(path).splitlines())
         content = {number: line.strip() for number, line in lines if line.strip()}

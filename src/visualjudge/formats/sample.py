@@ -5,17 +5,18 @@ tables.
 from __future__ import annotations
 
 import csv
-import json
 import math
 import pickle
 import warnings
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import StringIO
+from functools import partial
+from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TextIO, TypeVar
 
 import cv2
 import numpy as np
@@ -233,10 +234,7 @@ def read_json(path: Path) -> Any:
     DataError
         If there is no such file, or it is not JSON; the message names the line.
     """
-    content = read_file(path, "table")
-    with _decoded(path):
-        text = content.decode(json.detect_encoding(content))
-    return jsons.lenient(text.removeprefix("\ufeff"), str(path))
+    return jsons.lenient(read_file(path, "table").removeprefix(BOM_UTF8), str(path))
 
 
 class _DataOnly(pickle.Unpickler):
@@ -275,18 +273,33 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     DataError
         If the file is missing or malformed; the message names the line.
     """
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return _separated(path, "\t" if path.suffix.lower() == ".tsv" else ",")
-    if path.suffix.lower() == ".jsonl":
-        lines = enumerate(read_text(path).split("\n"), 1)
-        return [_object(line, path, number) for number, line in lines if line.strip()]
     if path.suffix.lower() == ".json":
         content = read_json(path)
         rows = list(content.values()) if isinstance(content, dict) else content
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise DataError(f"{path}: must be a JSON array of objects, or an object of objects")
+        jsons.check_kinds(str(path), rows, [dict])
         return rows
-    raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
+    return list(table_rows(path))
+
+
+def table_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a ``.csv``, ``.tsv`` or ``.jsonl`` file as they are read.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_table` does.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
+        for number, line in enumerate(_lines(path), 1):
+            if line.strip():
+                value = jsons.lenient(line, str(path), number)
+                jsons.check_kinds(f"{path}: line {number}", value, dict)
+                yield value
+    elif suffix in (".csv", ".tsv"):
+        yield from _separated(path, "\t" if suffix == ".tsv" else ",")
+    else:
+        raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
 
 
 def read_text(path: Path) -> str:
@@ -298,20 +311,32 @@ def read_text(path: Path) -> str:
     DataError
         If there is no such file, or it has another encoding.
     """
-    content = read_file(path, "table")
-    wide = content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
-    with _decoded(path):
-        return content.decode("utf-16" if wide else "utf-8-sig")
+    with _opened(path) as text:
+        return text.read()
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with _opened(path) as text:
+        for number, line in enumerate(iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1):
+            if len(line) > LONGEST_RECORD:
+                raise DataError(
+                    f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
+                )
+            yield line
 
 
 @contextmanager
-def _decoded(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: must be UTF-8, got an invalid byte at {error.start}; save it as UTF-8"
-        ) from None
+def _opened(path: Path) -> Iterator[TextIO]:
+    with open_file(path, "table") as file:
+        wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
+        file.seek(0)
+        try:
+            yield TextIOWrapper(file, "utf-16" if wide else "utf-8-sig", newline="")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path}: must be UTF-8, got an invalid byte at "
+                f"{file.tell() - len(error.object) + error.start}; save it as UTF-8"
+            ) from None
 
 
 def files_by_key(where: str | Path) -> dict[str, Path]:
@@ -454,27 +479,17 @@ def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> dict[str, T]:
     return {name: value for name, (_, value) in found.items()}
 
 
-def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
-    text = read_text(path)
-    header = text.partition("\n")[0]
+def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
+    lines = _lines(path)
+    header = next(lines, "")
     other = [sign for sign in ("\t", ";", ",") if sign in header and delimiter not in header]
+    table = csv.DictReader(
+        chain([header], lines), delimiter=other[0] if other else delimiter, strict=True
+    )
     try:
-        table = csv.DictReader(
-            StringIO(text, newline=""), delimiter=other[0] if other else delimiter, strict=True
-        )
-        rows = list(table)
+        for number, row in enumerate(table, 2):
+            if None in row or None in row.values():
+                raise DataError(f"{path}: row {number}: must have as many cells as the header")
+            yield row
     except csv.Error as error:
         raise DataError(f"{path}: is not a table: {error}") from None
-    for number, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise DataError(f"{path}: row {number}: must have as many cells as the header")
-    return rows
-
-
-def _object(line: str, path: Path, number: int) -> dict[str, Any]:
-    if len(line) > LONGEST_RECORD:
-        raise DataError(f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB")
-    value = jsons.lenient(line, str(path), number)
-    if not isinstance(value, dict):
-        raise DataError(f"{path}: line {number}: is not a JSON object")
-    return value

@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import numpy as np
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.core.jsons import check_kinds
 from visualjudge.core.records import Mask, Size
 from visualjudge.formats.sample import (
     IMAGE_SUFFIXES,
@@ -286,8 +287,7 @@ def _json_files(folder: Path, _predicted: bool) -> Records:
     for path in sorted(folder_at(folder).glob("*.json")):
         inner = PurePosixPath(path.stem)
         record = read_json(path)
-        if not isinstance(record, Mapping):
-            raise DataError(f"{path}: must be a JSON object")
+        check_kinds(str(path), record, dict)
         name = inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem
         yield name, str(path), record
 
@@ -309,8 +309,11 @@ def _tasks(path: Path, predicted: bool) -> Records:
         parts = urlsplit(address)  # a signed address, or ?d= of a local file
         stem = PurePosixPath(parse_qs(parts.query).get("d", [unquote(parts.path)])[0]).stem
         name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
-        done = record.get("predictions" if predicted else "annotations") or []
-        done = [one for one in done if not one.get("was_cancelled")]
+        done = [
+            one
+            for one in record.get("predictions" if predicted else "annotations") or ()
+            if not one.get("was_cancelled")
+        ]
         waiting += [] if done else [f"[{k}] ({address})"]
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
     if not predicted:

@@ -104,15 +104,15 @@ class Site:
             return None
 
     def _open(self, place: DatasetPlace) -> Shelf:
-        """Return the shelf of a dataset, with all verdicts of its runs."""
         study = open_study(place.root, self.home, place.slug)
         for _ in read_in(study):
             if self._stopped.is_set():
                 raise StillIndexing(READING)
-            self._shelves.setdefault(place.slug, Shelf(study, ()))
+            if place.slug in self._indexing:  # pages are served meanwhile
+                self._shelves.setdefault(place.slug, Shelf(study, ()))
         runs = self.places.runs_of(place.slug)
         shelf = Shelf(study, [(run, RunVerdicts(study, run.root, run.slug)) for run in runs])
-        self._shelves[place.slug] = shelf  # pages are served meanwhile
+        self._shelves[place.slug] = shelf
         for _, run in shelf.runs:
             run.refresh(self._stopped)
         shelf.counts(State())  # so that the first grid need not wait

@@ -149,7 +149,10 @@ def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pl.DataFrame([row(f"q{k}") for k in range(9)]), "at most 8 rows; adopt some judges"),
+        (
+            pl.DataFrame([row(f"q{k}") for k in range(9)]),
+            "at most 8 rows.* adopt some judges",
+        ),
         (pl.DataFrame([row(extra=[0] * 90_000)]), "at most 1 MiB of texts and lists"),
         (pl.DataFrame([row(reply="A" * 2_000_000)]), "at most 1 MiB of texts and lists"),
     ],
@@ -167,14 +170,44 @@ def test_a_table_that_would_fill_the_memory_is_refused(
             vj.adopt(tmp_path / name, tmp_path / "out")
 
 
-@pytest.mark.parametrize(("name", "text"), [("t.json", "[[],[],[]]"), ("t.jsonl", "{}\n" * 9)])
-def test_json_of_nothing_but_brackets_is_refused_before_it_is_read(
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.json", "[[],[],[]]"),
+        ("t.json", "[1,2,3,4,5,6]"),
+        ("t.json", '["\\"[", 2, 3, 4, 5, 6]'),
+        ("t.json", " " * 99),
+        ("t.jsonl", "{}\n" * 9),
+    ],
+)
+def test_json_of_many_values_is_refused_before_it_is_read(
     name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_VALUES", 3)
+    for bound, most in (("MOST_VALUES", 5), ("LONGEST_RECORD", 90), ("MIB", 8)):
+        monkeypatch.setattr(f"visualjudge.apps.adopt.files.{bound}", most)
     (tmp_path / name).write_text(text)
-    with pytest.raises(DataError, match="must have at most 3 objects and arrays"):
+    with pytest.raises(DataError, match="must have at most 5 values, none of more than"):
         vj.adopt(tmp_path / name, tmp_path / "out")
+
+
+@pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
+def test_what_stands_in_texts_is_no_value(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = 'A, B, [[ {{ \\, \\\\" "quoted, twice", \\u0022, \n,,,, Answer: A'
+    (tmp_path / "t.json").write_text(json.dumps([row(reply=reply)]))
+    monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_VALUES", 13)  # an array, an object, …
+    monkeypatch.setattr("visualjudge.apps.adopt.files.MIB", block)
+    done = vj.adopt(tmp_path / "t.json", tmp_path / "out")
+    assert [v["raw_response"] for v in verdicts(done.runs[0])] == [reply]
+
+
+def test_a_table_of_many_columns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",".join(map(str, range(5000))) + "\n" + "," * 4999 + "\n")
+    (tmp_path / "t.jsonl").write_text("".join(f'{{"c{k}": 1}}\n' for k in range(5000)))
+    for name in ("t.csv", "t.jsonl"):
+        with pytest.raises(DataError, match="at most 1,000,000 rows, 4,096 columns"):
+            vj.adopt(tmp_path / name, tmp_path / "out")
 
 
 def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(

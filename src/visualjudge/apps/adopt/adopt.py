@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import intern
 from typing import Any, Literal
 
 import polars as pl
@@ -18,6 +19,7 @@ from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
 from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
 from visualjudge.formats.outputs import warn_of_range
@@ -138,20 +140,23 @@ def adopt(
     name, records, scale = _loaded(table, format)
     if not records:
         raise DataError(f"{name}: has no rows")
-    header = list(dict.fromkeys(column for _, record in records for column in record))
+    header: dict[str, None] = {}
+    for _, record in records:
+        header.update(dict.fromkeys(record))
+        check_rows(Path(name), 0, len(header))
     nested = {
         column for _, row in records for column in row if isinstance(row[column], list | dict)
     }
     roles = find_columns(
         [column for column in header if column not in nested], {**(columns or {}), **stated}
     )
-    _check(name, header, nested, roles, answers or {})
+    _check(name, [*header], nested, roles, answers or {})
     if score_range is not None and not score_range[0] < score_range[1]:
         low, high = score_range
         raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
     _check_whole(records, roles)
-    rows = [_row(place, record, roles) for place, record in records]
-    del records  # the half of the memory
+    rows = [_row(*records.pop(), roles) for _ in range(len(records))]  # frees each that is read
+    rows.reverse()
     given = dict(answers or {})
     verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
     pairs = is_pairs(roles, verdicts, truths)
@@ -209,15 +214,11 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
 
 
 def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
-    if not path.is_file():
-        reason = "must be a file, got a folder" if path.is_dir() else "does not exist"
-        raise UsageError(f"{path}: {reason}")
     content = contents(path)
     log = log_of(path, content, form)
     rows = content if log is None else rows_of(log, path, content)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DataError(f"{path}: must hold an array of objects")
-    check_rows(path, len(rows))
+    check_kinds(str(path), rows, [dict])
+    check_rows(path, len(rows), max(map(len, rows), default=0))
     records = [(f"{path.name}: row {k}", row) for k, row in enumerate(rows, 2)]
     if log is None:
         return records, None
@@ -232,7 +233,8 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
-            cells[role] = None if is_missing(cells[role]) else str(cells[role])
+            # in memory once, as most names are those of other rows
+            cells[role] = None if is_missing(cells[role]) else intern(str(cells[role]))
     return Row({role: None if cell == "" else cell for role, cell in cells.items()}, place, roles)
 
 

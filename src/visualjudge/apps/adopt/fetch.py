@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from visualjudge.clients.image_parts import fetch_image
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.untrusted import confined_target
+from visualjudge.core.untrusted import MIB, confined_target, open_file
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.vision.raster.images import opened
@@ -190,9 +191,14 @@ async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> 
 
 def is_question_set(path: Path) -> bool:
     """Return whether a JSON file holds questions of version 2.1."""
-    rows = contents(path) if path.suffix == ".json" and path.is_file() else None
-    first = rows[0] if isinstance(rows, list) and rows else None
-    return isinstance(first, dict) and {"question_type", "prompt", "images"} <= first.keys()
+    try:
+        with open_file(path, "table") as file:
+            head = file.read(MIB).decode("utf-8", "replace").lstrip("\ufeff \t\r\n[")
+        first, _ = JSONDecoder().raw_decode(head)
+    except (DataError, ValueError, RecursionError):
+        return False
+    fields = first.keys() if isinstance(first, dict) and path.suffix == ".json" else ()
+    return {"question_type", "prompt", "images"} <= {*fields}
 
 
 def adopt_questions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,14 +13,26 @@ from urllib.parse import unquote, urlsplit
 from visualjudge.apps.adopt.items import ImageSource
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.tables import check_table, table_parts
-from visualjudge.core.untrusted import Kind, apart, archive, check_file, confined_path, open_file
-from visualjudge.core.workbooks import workbook_rows
-from visualjudge.formats.sample import read_json, read_table
+from visualjudge.core.untrusted import (
+    MIB,
+    Kind,
+    apart,
+    archive,
+    check_file,
+    confined_path,
+    open_file,
+)
+from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
+from visualjudge.formats.sample import read_json, table_rows
 
 ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
-MOST_VALUES = 5 * MOST_ROWS
-"""Objects and arrays of JSON that are read into memory."""
+MOST_CELLS = 20 * MOST_ROWS
+MOST_VALUES, BYTES_A_VALUE = 7 * MOST_ROWS, 12
+"""Values of JSON that are read into memory; more if they have so many bytes each, as texts have. An
+array counts as two, an object as three.
+"""
 KINDS: Mapping[str, Kind] = {
     **dict.fromkeys((".csv", ".tsv", ".jsonl"), "table"),
     ".json": "json",
@@ -74,51 +87,69 @@ def contents(path: Path) -> Any:
         If it cannot be read, or is larger than its kind may be.
     """
     suffix = path.suffix.lower()
-    if suffix not in KINDS:
-        raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
+    if suffix not in KINDS or path.is_dir():
+        raise UsageError(f"{path}: must be a file that ends in {', '.join(KINDS)}")
     check_file(path, KINDS[suffix])
-    if suffix in (".parquet", ".arrow"):
-        check_table(path)
-        rows = list[Any]()
-        for part in table_parts(path, ROWS_AT_ONCE):
-            check_rows(path, len(rows) + len(part))
-            rows += part.to_dicts()
-        return rows
     if suffix == ".xlsx":
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return apart(_inspect_log, path, "zip")
     if suffix in (".json", ".jsonl"):
         _check_values(path)
-    return read_json(path) if suffix == ".json" else read_table(path)
+    if suffix == ".json":
+        return read_json(path)
+    if suffix in (".parquet", ".arrow"):
+        check_table(path)
+        parts: Iterable[Iterable[dict[str, Any]]] = (
+            part.iter_rows(named=True) for part in table_parts(path, ROWS_AT_ONCE)
+        )
+    else:
+        parts = [table_rows(path)]
+    rows = list[Any]()
+    for row in chain.from_iterable(parts):
+        rows.append(row)
+        check_rows(path, len(rows), len(row))
+    return rows
 
 
 def _check_values(path: Path) -> None:
+    most = max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
+    count, quotes, long, rest = 0, 0, 0, b""
     with open_file(path, "table") as file:
-        blocks = iter(partial(file.read, 1 << 20), b"")
-        count = sum(block.count(b"{") + block.count(b"[") for block in blocks)
-    if count > MOST_VALUES:
-        raise DataError(f"{path}: must have at most {MOST_VALUES:,} objects and arrays")
+        for block in iter(partial(file.read, MIB), b""):
+            text = (rest + block).replace(rb"\\", b"")
+            rest = text[-1:] if text.endswith(b"\\") else b""
+            pieces = text.replace(rb"\"", b"").split(b'"')
+            for piece in pieces[quotes % 2 :: 2]:  # outside of texts
+                count += piece.count(b",") + 2 * piece.count(b"[") + 3 * piece.count(b"{")
+            quotes += len(pieces) - 1
+            long = 0 if len(pieces) > 1 else long + len(block)
+            if count > most or long > LONGEST_RECORD:
+                raise DataError(
+                    f"{path}: must have at most {MOST_VALUES:,} values, none of more than "
+                    f"{LONGEST_RECORD // MIB} MiB"
+                )
 
 
-def check_rows(path: Path, count: int) -> None:
-    """Refuse a table of more rows than are read into memory."""
-    if count > MOST_ROWS:
+def check_rows(path: Path, count: int, width: int = 0) -> None:
+    """Refuse a table of more rows, columns or cells than are read into memory."""
+    if count > MOST_ROWS or width > MOST_COLUMNS or count * width > MOST_CELLS:
         raise DataError(
-            f"{path}: must have at most {MOST_ROWS:,} rows; adopt some judges or items at a time"
+            f"{path}: must have at most {MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and "
+            f"{MOST_CELLS:,} cells; adopt some judges or items at a time"
         )
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:
     with archive(path, "zip") as members:
         names = [name for name in members.namelist() if PARTS.fullmatch(name)]
-        parts = {name: _part(jsons.lenient(members.read(name), name)) for name in names}
+        parts = {name: _part(name, members.read(name)) for name in names}
     return {**parts.pop("header.json", {}), "samples": list(parts.values())}
 
 
-def _part(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("its members must be objects")
+def _part(name: str, content: bytes) -> dict[str, Any]:
+    value = jsons.lenient(content, name)
+    jsons.check_kinds(name, value, dict)
     return {name: field for name, field in value.items() if name not in BULKY}
 
 
@@ -131,11 +162,7 @@ def records(path: Path, values: Any = None) -> list[Row]:
         If the file cannot be read, or holds something else.
     """
     values = contents(path) if values is None else values
-    if not isinstance(values, list):
-        raise DataError(f"{path}: must hold an array of objects")
-    for number, value in enumerate(values, 1):
-        if not isinstance(value, dict):
-            raise DataError(f"{path}: record {number} must be an object")
+    jsons.check_kinds(str(path), values, [dict])
     return [Row(value, f"{path}: record {number}", {}) for number, value in enumerate(values, 1)]
 
 

@@ -115,8 +115,7 @@ def write_study(
     """
     names = check_targets(home, verdicts, force)
     about = asdict(origin)
-    options, order_unknown = about.pop("options"), about.pop("order_unknown")
-    backend = about.pop("backend")
+    options, order_unknown, backend = map(about.pop, ("options", "order_unknown", "backend"))
     with places(home, [DATASET, *names.values()]) as folders:
         stage = folders[DATASET]
         media = MediaFiles(stage)
@@ -125,9 +124,14 @@ def write_study(
         write_dataset(stage, questions, meta)
         path, digest = str((home / DATASET).resolve()), file_sha256(stage / QUESTIONS)
         for judge, name in names.items():
-            head = {"judge": judge, "backend": backend, "model": judge, "base_url": None}
-            head |= {"dataset": {"path": path, "checksum": digest}}
-            head |= {"parameters": {"name": origin.name, "source": origin.source}}
+            head = {
+                "judge": judge,
+                "backend": backend,
+                "model": judge,
+                "base_url": None,
+                "dataset": {"path": path, "checksum": digest},
+                "parameters": {"name": origin.name, "source": origin.source},
+            }
             head |= {"order_shown": False} if judge in order_unknown else {}
             write_run(folders[name], head, verdicts[judge])
     return tuple(home / name for name in names.values())
@@ -150,9 +154,13 @@ def write_run(folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]
     run = RunFolder(folder)
     lines = (orjson.dumps(verdict_line(verdict)) + b"\n" for verdict in verdicts)
     run.journal_path.write_bytes(b"".join(lines))
-    asked: dict[str, Any] = {"limit": None, "simulated": False, "asked": len(verdicts)}
-    asked["swap"] = any(verdict.order == "BA" for verdict in verdicts)
-    asked["repeats"] = 1 + max((verdict.repeat for verdict in verdicts), default=0)
+    asked = {
+        "limit": None,
+        "simulated": False,
+        "asked": len(verdicts),
+        "swap": any(verdict.order == "BA" for verdict in verdicts),
+        "repeats": 1 + max((verdict.repeat for verdict in verdicts), default=0),
+    }
     run.write_manifest({**head, **asked, "version": __version__})
 
 

@@ -41,30 +41,33 @@ CATEGORIES: Mapping[str, Callable[[Row], str]] = {
 
 def scores(evaluation: Evaluation) -> dict[str, Any]:
     """Return one evaluation as plain JSON; shares are in 0..1, None without cases."""
-    result: dict[str, Any] = {"rules": evaluation.rules, **block(evaluation.whole)}
-    result["invalid_groups"] = [group.index for group in evaluation.invalid]
-    for name, key in CATEGORIES.items():
-        result[name] = {value: block(part) for value, part in evaluation.whole.by(key).items()}
-    result["rows"] = [
-        {
-            "index": line.row.index,
-            "prediction": line.prediction,
-            "extracted": line.extracted,
-            "hit": line.hit,
-            "answer": line.row.answer or None,
-            "why": line.why,
-        }
-        for line in evaluation.rows
-    ]
-    result["groups"] = [
-        (
+    result: dict[str, Any] = {
+        "rules": evaluation.rules,
+        **block(evaluation.whole),
+        "invalid_groups": [group.index for group in evaluation.invalid],
+        **{
+            name: {value: block(part) for value, part in evaluation.whole.by(key).items()}
+            for name, key in CATEGORIES.items()
+        },
+        "rows": [
+            {
+                "index": line.row.index,
+                "prediction": line.prediction,
+                "extracted": line.extracted,
+                "hit": line.hit,
+                "answer": line.row.answer or None,
+                "why": line.why,
+            }
+            for line in evaluation.rows
+        ],
+        "groups": [
             {"index": group.index, "hit": group.hit}
             | ({"missing": list(group.missing)} if group.missing else {})
-        )
-        for group in evaluation.groups
-    ]
-    result["unknown"] = list(evaluation.unknown)
-    result["matched"] = evaluation.matched
+            for group in evaluation.groups
+        ],
+        "unknown": list(evaluation.unknown),
+        "matched": evaluation.matched,
+    }
     if evaluation.rules == "vlmevalkit":
         result["differs"] = [
             {

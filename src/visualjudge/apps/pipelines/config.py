@@ -29,7 +29,6 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -250,19 +249,13 @@ def _metric(file: Path, name: str, config: Any, keys: Mapping[str, str]) -> Metr
     for field, value in metric.merged.items():
         if is_secret_name(field) or field == "headers":
             continue
-        shown = _without_login(str(value)) if field == "base_url" else str(value)
+        shown = public_url(str(value)) if field == "base_url" else str(value)
         if held := next((keys[key] for key in keys if key in shown), None):
             raise UsageError(
                 f"{file}: metric_configs.{name}.init_config.{field} must not hold the key of "
                 f"{held}; keys go into api_key or headers"
             )
     return metric
-
-
-def _without_login(url: str) -> str:
-    with suppress(ValueError):
-        return public_url(url)
-    return url
 
 
 def _first_problem(error: ValidationError) -> str:
