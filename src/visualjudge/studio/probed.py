@@ -83,6 +83,7 @@ class Judged:
 
     judge: RunPlace
     answer: ModelAnswer | None = None
+    photograph: str = ""
     probes: tuple[ShownProbe, ...] = ()
     why: str = ""
 
@@ -103,12 +104,11 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
 
     try:
         analysis = analyse([place.root], dataset=root)
-        answer = card_of(analysis).judges[0].models
-        results = sorted(
-            analysis.results.judges[0].probes, key=lambda row: [*STATES].index(row.state)
-        )
+        judge = analysis.results.judges[0]
+        results = sorted(judge.probes, key=lambda row: [*STATES].index(row.state))
         shown = tuple(_shown(analysis.study.answered[0], results))
-        return Judged(place, answer, shown)
+        photograph = "".join(row.sentence for row in judge.photograph[:1])
+        return Judged(place, card_of(analysis).judges[0].models, photograph, shown)
     except VisualJudgeError as error:
         return Judged(place, why=str(error))
 
@@ -123,7 +123,9 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
         failed, counted = failing(table, control, result), COUNTED[result.design]
         about = PROBES[result.name].about if result.name in PROBES else ""
         if failed.is_empty():
-            failed, counted = table.filter(usable=False), "gave no answer"
+            refused = table.filter(usable=False)
+            told = refused.join(control.filter("usable"), ["probe_group", "order"], how="semi")
+            failed, counted = told.vstack(refused), "gave no answer"
         if result.state == "pass" or failed.is_empty():
             yield ShownProbe(result, about, None, None, "")
         else:
