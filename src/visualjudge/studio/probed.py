@@ -90,8 +90,8 @@ class Judged:
     @property
     def failing(self) -> list[str]:
         """Return the names of the probes that it fails."""
-        failed = [one.result.name for one in self.probes if one.result.state == "fail"]
-        return [name.replace("_", " ") for name in failed]
+        failed = (one.result for one in self.probes if one.result.state == "fail")
+        return [result.name.replace("_", " ") for result in failed]
 
 
 def judged(job: tuple[Path, RunPlace]) -> Judged:
@@ -129,9 +129,8 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
         if result.state == "pass" or failed.is_empty():
             yield ShownProbe(result, about, None, None, "")
         else:
-            row = failed.row(0, named=True)
-            unlike = unchanged.get(row["probe_group"])
-            yield ShownProbe(result, about, str(row["id"]), unlike, counted)
+            identity, group = failed.select("id", "probe_group").row(0)
+            yield ShownProbe(result, about, identity, unchanged.get(group), counted)
 
 
 def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:
@@ -140,8 +139,8 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
 
     read = table.filter("usable")
     if result.design == "change":
-        right = control.filter("right").unique(["probe_group", "order"])
-        return read.filter(~pl.col("right")).join(right, on=["probe_group", "order"], how="semi")
+        wrong = read.filter(~pl.col("right"))
+        return wrong.join(control.filter("right"), ["probe_group", "order"], how="semi")
     if result.design == "cue":
         return read.filter((pl.col("text") == pl.col("probe_cue")) & ~pl.col("right"))
     if result.design == "same":
