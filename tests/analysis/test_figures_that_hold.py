@@ -154,6 +154,30 @@ def _by_margin(seed: int) -> Preference:
     return next(row for row in preferences(pairs) if row.feature == "count")
 
 
+def test_a_preference_from_few_pairs_is_within_its_interval_and_within_what_is_possible() -> None:
+    for seed in range(24):
+        rng = rng_for(seed, "few pairs")
+        questions = [
+            pair(
+                i,
+                (float(rng.integers(1, 10)), 0.0),
+                image_id=f"image{rng.integers(6)}",
+                task=str(rng.choice(["keypoint", "object_detection", "depth_estimation"])),
+                features=(OptionFeatures(count=int(size)), OptionFeatures(count=3 - int(size))),
+            )
+            for i, size in enumerate(rng.permuted(np.arange(11) % 2 + 1))
+        ]
+        answers = ["A" if rng.random() < 0.8 else "B" for _ in questions]
+        judged = [
+            said(question, answer, order)
+            for question, answer in zip(questions, answers, strict=True)
+            for order in ("AB", "BA")
+        ]
+        for row in preferences(study_of(questions, {"judge": judged}).kind(0, "pairwise")):
+            low, high = row.estimate.interval or (-0.5, 0.5)
+            assert -0.5 <= low <= (row.estimate.value or 0.0) <= high <= 0.5
+
+
 def test_fair_judge_that_is_better_at_wide_margins_is_not_flagged() -> None:
     rows = [_by_margin(seed) for seed in range(6)]
     assert sum(row.flagged for row in rows) <= 1

@@ -306,9 +306,9 @@ def test_contents_lead_to_every_section(analysis: Analysis) -> None:
     anchors = set(re.findall(r' id="([a-z_]+)"', text))
     links = re.findall(r'href="#([a-z_]+)"', text)
     assert set(links) <= anchors and "details" in links
-    chips = text.split('class="chips">')[1].split("</p>")[0]
-    assert 0 < chips.count("<a ") <= 8
-    assert text.index('id="contents"') < text.index("<svg")
+    opening = text.split('<div class="parts">')[0]
+    assert opening.count("<svg") == 1
+    assert 0 < opening.count('href="#') <= 8
 
 
 def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def study(folder: Path, pairs: list[Question], period: int = 5) -> Analysis:
 
 def section(analysis: Analysis, anchor: str) -> Section:
     found = context(analysis)
-    sections: list[Section] = found["questions"] + found["details"]
+    sections: list[Section] = found["sections"]
     return next(one for one in sections if one.anchor == anchor)
 
 
@@ -93,7 +93,7 @@ def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> No
     analysis = analyse(runs)
     (table,) = section(analysis, "tasks").tables
     assert ("keypoint", "not asked") in [(row[0], row[2]) for row in table.rows]
-    for one in context(analysis)["questions"] + context(analysis)["details"]:
+    for one in context(analysis)["sections"]:
         for table in one.tables:
             dashes = any(cell.startswith("–") for row in table.rows for cell in row)
             assert (DASH in table.notes) == dashes, one.title

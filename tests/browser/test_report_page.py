@@ -4,6 +4,7 @@ but the page.
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     page = root / "report.html"
     analysis = analyse(runs)
     page.write_text(html(analysis), "utf-8")
+    (root / "one.html").write_text(html(analysis, summary=True), "utf-8")
     return page.as_uri()
 
 
@@ -72,6 +74,30 @@ def test_axe_finds_no_serious_fault(
         <= 0
     )
     assert set(browser.complaints()) == {address}
+
+
+def test_the_first_screen_has_the_answer_a_picture_and_at_most_eight_links(
+    browser: Any, address: str
+) -> None:
+    browser.size(1440, 900)
+    browser.open(address)
+    seen = (
+        "return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility() && "
+        "e.getBoundingClientRect().top < innerHeight).length"
+    )
+    assert browser.js(seen, ".answer") == 2
+    assert browser.js(seen, "#answer figure") == 1
+    assert 0 < browser.js(seen, "a") <= 8
+    assert browser.js("return document.documentElement.scrollHeight") <= 6000
+    assert set(browser.complaints()) == {address}
+
+
+def test_a_summary_is_one_page_of_paper(browser: Any, address: str) -> None:
+    summary = address.replace("report.html", "one.html")
+    browser.open(summary)
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    assert base64.b64decode(printed["data"]).count(b"/Type /Page\n") == 1
+    assert set(browser.complaints()) == {summary}
 
 
 def test_a_card_is_enlarged(browser: Any, address: str) -> None:

@@ -98,9 +98,9 @@ def _leaning(
     else:  # no image differs: one that was not asked may
         edge = (1 - TAIL ** (1 / effective)) / 2
         low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
-    if abs(value) > 0.5 and low < -0.5 and high > 0.5:
-        return None, None, None  # beyond every possible answer, which may be any: not determined
-    return possible, (max(-0.5, low), min(0.5, high)), p
+    if abs(value) > 0.5 and min(abs(low), abs(high)) > 0.5 + NOT_DETERMINED:
+        return None, None, None  # beyond every possible answer: all are held, or none: a bad fit
+    return possible, (max(-0.5, min(0.5, low)), min(0.5, max(-0.5, high))), p
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:

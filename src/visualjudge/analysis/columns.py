@@ -214,6 +214,14 @@ UNREAD: Table[f.Unread] = Table(
 )
 
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
+
+
+def _in_words(row: f.ProbeResult) -> str:
+    if row.state == "not_shown" and row.effect.value is None:
+        return "not measured"
+    return PROBE_STATES[row.state]
+
+
 PROBE: Table[f.ProbeResult] = Table(
     (
         Column("name", "name", "Probe", plain_name, text=True),
@@ -223,7 +231,7 @@ PROBE: Table[f.ProbeResult] = Table(
         Column("margin", "margin", "Margin", points),
         HOLM,
         Column("failed", "failed", "No answer", number),
-        Column("state", "state", "State", PROBE_STATES.__getitem__, text=True),
+        Column("state", "state", "State", text=True, shown=_in_words),
         Column("example", "example"),
     )
 )
@@ -347,11 +355,11 @@ def photograph(rows: tuple[f.Photograph, ...]) -> Json | None:
 
 def probes_sentence(judge: f.JudgeResult) -> str:
     """Return the number of probes in each state, naming those that failed."""
-    states = Counter(row.state for row in judge.probes)
+    words = Counter(_in_words(row) for row in judge.probes)
     failed = ", ".join(row.name for row in judge.probes if row.state == "fail")
     return (
-        f"Probes: {states['fail']} fail{failed and f' ({failed})'}, {states['pass']} pass, "
-        f"{states['not_shown']} undecided."
+        f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} pass, "
+        f"{words['undecided']} undecided, {words['not measured']} not measured."
     )
 
 

@@ -8,10 +8,9 @@ of the two orders, so the answers of two raters do not show the effect of the or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -20,6 +19,7 @@ from visualjudge.analysis.question_table import find, merged
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords
@@ -60,14 +60,14 @@ def without_order(answered: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
+def read_reply(run: Run, offset: int | None) -> Fields:
     """Read the complete verdict at ``offset`` of a run, for the few that a report shows."""
     if run.folder is None or offset is None:
         return {}
     return RunFolder(run.folder).record_at(offset)
 
 
-def _info(folder: Path) -> dict[str, Any]:
+def _info(folder: Path) -> Json:
     run = RunFolder(folder)
     if folder.is_file():
         raise DataError(f"{folder}: must be the folder of a run, got a file")
@@ -174,7 +174,7 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     return replace(study, questions=kept, runs=runs, where=part.stated)
 
 
-def _run(home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame) -> Run:
+def _run(home: Path, name: str, info: Fields, questions: pl.DataFrame) -> Run:
     """Join a run's verdicts to their questions, without keeping the table that was read."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)

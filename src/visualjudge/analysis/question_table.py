@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import orjson
 import polars as pl
@@ -25,6 +24,7 @@ from visualjudge.analysis.study_table import (
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields
 from visualjudge.core.records import Question
 from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import META, load_dataset, read_meta
@@ -81,7 +81,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
             yield b"[" + b"".join(lines).strip(b"[], \r\n") + b"]"
 
 
-def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+def read_questions(root: Path) -> tuple[pl.DataFrame, Fields]:
     """Return the rows of the questions at ``root``, and ``dataset.json`` with the path and the
     questions' checksum.
 
@@ -107,7 +107,7 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     }
 
 
-def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Fields]:
     """Return the questions of several datasets without duplicates, the metadata of the first
     dataset, and the benchmark and digest of each.
 
@@ -133,7 +133,7 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     }
 
 
-def _read(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+def _read(root: Path) -> tuple[pl.DataFrame, Fields]:
     table, meta = read_questions(root)
     unknown = table.filter(~has_truth())["id"]
     if 0 < unknown.len() < table.height:
@@ -144,7 +144,7 @@ def _read(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
     return table, meta
 
 
-def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:
+def _of(table: pl.DataFrame, meta: Fields, root: Path) -> pl.DataFrame:
     """Add the name of the benchmark that the questions come from, else the name of the dataset's
     folder.
     """

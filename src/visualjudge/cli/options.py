@@ -27,6 +27,7 @@ import typer
 import yaml
 
 from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.options import Options, nested, option
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
     return pairs
 
 
-def settings(stated: Iterable[str] | None) -> dict[str, Any]:
+def settings(stated: Iterable[str] | None) -> Json:
     """Return the values of ``--set NAME=VALUE``; a value is read as in YAML.
 
     Raises
@@ -76,13 +77,14 @@ def settings(stated: Iterable[str] | None) -> dict[str, Any]:
     try:
         read = {name: yaml.safe_load(text) for name, text in pairs_of(stated, "--set").items()}
     except yaml.YAMLError:
-        told = " ".join(stated or ())
-        raise UsageError(f"--set: a value must be a number or text, got {told!r}") from None
+        raise UsageError(
+            f"--set: a value must be a number or text, got {' '.join(stated or ())!r}"
+        ) from None
     return {name.replace("-", "_"): value for name, value in read.items()}
 
 
 def with_settings(
-    record: Record, values: dict[str, Any], *, alone: bool = False, key: str = "setting"
+    record: Record, values: Json, *, alone: bool = False, key: str = "setting"
 ) -> Record:
     """Return the record with those of ``values`` that are its settings, which are taken out, or
     bounds of a record in it.
@@ -98,7 +100,7 @@ def with_settings(
 
     inner = list(nested(type(record)))
     known = _hints(type(record), key)
-    changes: dict[str, Any] = {
+    changes: Json = {
         one.name: with_settings(getattr(record, one.name), values, key="least") for one in inner
     }
     for name in known.keys() & values.keys():
@@ -127,7 +129,7 @@ class ModelOptions(Options):
     effort: str | None = option(None, "Thinking: none, low, medium, high, N.", "HOW")
     set: tuple[str, ...] = option((), "temperature, timeout, attempts, …", "NAME=…")
 
-    def config(self, stated: Mapping[str, Any] | None = None, **defaults: Any) -> dict[str, Any]:
+    def config(self, stated: Fields | None = None, **defaults: Any) -> Json:
         """Return the client's fields without unset ones; ``stated`` are those of ``--set``, if some
         of them are not the client's.
 
@@ -153,7 +155,7 @@ class ModelOptions(Options):
         }
         return {name: value for name, value in fields_of.items() if value is not None}
 
-    def client(self, stated: Mapping[str, Any] | None = None, **defaults: Any) -> Any:
+    def client(self, stated: Fields | None = None, **defaults: Any) -> Any:
         """Return what :func:`visualjudge.client` makes of these fields."""
         from visualjudge.apps.frontdoor.judge import client
 
@@ -219,7 +221,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _record(record: Any, values: dict[str, Any]) -> Any:
+def _record(record: Any, values: Json) -> Any:
     inner = {one.name: _record(type(one.default), values) for one in nested(record)}
     for name in _hints(record, "help"):
         value = values.pop(name)
@@ -228,7 +230,7 @@ def _record(record: Any, values: dict[str, Any]) -> Any:
     return record(**inner)
 
 
-def _hints(record: type[Any], key: str) -> dict[str, Any]:
+def _hints(record: type[Any], key: str) -> Json:
     hints = get_type_hints(record)
     return {one.name: hints[one.name] for one in fields(record) if key in one.metadata}
 

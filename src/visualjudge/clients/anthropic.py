@@ -27,12 +27,12 @@ class AnthropicClient(RemoteClient):
     supported.
     """
 
-    backend: ClassVar[str] = "anthropic"
-    prompt_adapter: ClassVar[str] = "anthropic_style"
-    default_url: ClassVar[str] = "https://api.anthropic.com"
-    key_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY",)
-    models_path: ClassVar[str] = "/v1/models"
-    reply_is: ClassVar[str] = "is not a message"
+    backend = "anthropic"
+    prompt_adapter = "anthropic_style"
+    default_url = "https://api.anthropic.com"
+    key_variables = ("ANTHROPIC_API_KEY",)
+    models_path = "/v1/models"
+    reply_is = "is not a message"
     unsupported: ClassVar[Mapping[str, str]] = {
         "top_logprobs": "this backend gives no log-probabilities",
         "seed": "this backend does not support a seed",

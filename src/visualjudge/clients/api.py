@@ -22,6 +22,7 @@ from visualjudge.clients.request_body import conversation_body, stated
 from visualjudge.clients.tool_calls import call_of, echo_of, result_images, result_text
 from visualjudge.core.errors import UsageError
 from visualjudge.core.finish_reasons import finish_of
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, openai_style
 
 # Fields of a message with calls that are sent back unchanged: some servers reject calls without
@@ -35,7 +36,7 @@ _ANSWER_LINE = re.compile(
 )
 
 
-def reply_of(body: Mapping[str, Any], _schema: object = None) -> Reply:
+def reply_of(body: Fields, _schema: object = None) -> Reply:
     """Return the first choice of a chat completion, without its usage."""
     choice = body["choices"][0]
     message = choice["message"]
@@ -69,12 +70,12 @@ class ApiClient(RemoteClient):
         names it.
     """
 
-    backend: ClassVar[str] = "api"
-    prompt_adapter: ClassVar[str] = "openai_style"
-    default_url: ClassVar[str] = "https://api.openai.com/v1"
+    backend = "api"
+    prompt_adapter = "openai_style"
+    default_url = "https://api.openai.com/v1"
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
-    versioned: ClassVar[bool] = True
-    reply_is: ClassVar[str] = "is not a chat completion"
+    versioned = True
+    reply_is = "is not a chat completion"
 
     def __init__(self, model_name: str, **options: Any) -> None:
         super().__init__(model_name, **options)
@@ -93,7 +94,7 @@ class ApiClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         tokens = RENAMED if RENAMED in self.refused_parameters.learned else "max_tokens"
-        fixed: dict[str, Any] = {"model": self.model, tokens: full.max_tokens}
+        fixed: Json = {"model": self.model, tokens: full.max_tokens}
         fixed |= {"temperature": full.temperature, "seed": full.seed, "top_p": full.top_p}
         if full.top_logprobs is not None:
             fixed |= {"logprobs": True, "top_logprobs": full.top_logprobs}
@@ -116,7 +117,7 @@ class ApiClient(RemoteClient):
         fields = stated(fixed) | self._effort() | self.extra
         return conversation_body(full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
 
-    def _effort(self) -> dict[str, Any]:
+    def _effort(self) -> Json:
         effort = self.effort
         if not isinstance(effort, int):
             return {} if effort is None else {"reasoning_effort": effort}
@@ -128,7 +129,7 @@ class ApiClient(RemoteClient):
 
     _reply = staticmethod(reply_of)
 
-    def _usage(self, body: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Fields) -> tuple[dict[str, int], tuple[str, ...]]:
         usage = body.get("usage")
         if isinstance(usage, Mapping):
             thinking = member(usage.get("completion_tokens_details"), "reasoning_tokens")
@@ -152,8 +153,8 @@ class VllmClient(ApiClient):
         Options of :class:`ApiClient`.
     """
 
-    backend: ClassVar[str] = "vllm"
-    key_variables: ClassVar[tuple[str, ...]] = ()
+    backend = "vllm"
+    key_variables = ()
 
     def __init__(
         self,
@@ -170,18 +171,18 @@ class VllmClient(ApiClient):
             **options,
         )
 
-    def _effort(self) -> dict[str, Any]:
+    def _effort(self) -> Json:
         # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss).
         effort = self.effort
         if effort is None:
             return {}
-        form: dict[str, Any] = {"enable_thinking": effort != "none"}
+        form: Json = {"enable_thinking": effort != "none"}
         if effort != "none":
             form["thinking_budget" if isinstance(effort, int) else "reasoning_effort"] = effort
         return {"chat_template_kwargs": form}
 
 
-def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
+def _turn(turn: Turn, mark: Text) -> list[Json]:
     # Return the messages for one turn: the model's reply and the tool results. Images follow in a
     # user message, because tool messages cannot contain any. Source:
     # https://platform.openai.com/docs/api-reference/chat/create (messages).
@@ -194,7 +195,7 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         for call in (result.call for result in turn.results)
     ]
     called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
-    messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, **called}]
+    messages: list[Json] = [{"role": "assistant", "content": turn.text or None, **called}]
     messages += [
         {"role": "tool", "tool_call_id": result.call.id, "content": result_text(result)}
         for result in turn.results
@@ -212,7 +213,7 @@ def _text(content: Any) -> str:
     return text_of(content)
 
 
-def _reasoned(message: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def _reasoned(message: Fields) -> tuple[str, tuple[str, ...]]:
     # Return the last line of a reply that is in the reasoning only, if it states an answer.
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if not isinstance(reasoning, str) or not reasoning.strip():
@@ -223,7 +224,7 @@ def _reasoned(message: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return "", ("no content; the answer may be in reasoning_content",)
 
 
-def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None]:
+def _calls(message: Fields) -> tuple[tuple[ToolCall, ...], str | None]:
     listed = message.get("tool_calls")
     calls = tuple(
         call_of(member(call, "id"), k, member(call, "function"), "arguments")

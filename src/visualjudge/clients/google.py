@@ -5,8 +5,7 @@ Source: https://ai.google.dev/api/generate-content.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -23,6 +22,7 @@ from visualjudge.clients.tool_calls import (
     result_text,
 )
 from visualjudge.core.finish_reasons import finish_of
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.provider_payloads import PROMPT_ADAPTERS, Text, google_style
 
 # Request fields outside the generation configuration.
@@ -52,12 +52,12 @@ class GoogleClient(RemoteClient):
         API version in the path.
     """
 
-    backend: ClassVar[str] = "google"
-    prompt_adapter: ClassVar[str] = "google_style"
-    default_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
-    key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-    models_path: ClassVar[str] = "/v1beta/models"
-    reply_is: ClassVar[str] = "has no candidate"
+    backend = "google"
+    prompt_adapter = "google_style"
+    default_url = "https://generativelanguage.googleapis.com"
+    key_variables = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+    models_path = "/v1beta/models"
+    reply_is = "has no candidate"
 
     def __init__(self, model_name: str, *, api_version: str = "v1beta", **fields: Any) -> None:
         super().__init__(model_name, **fields)
@@ -74,7 +74,7 @@ class GoogleClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         budget = thinking_budget(self.effort, _BUDGETS)
-        how: dict[str, Any] = {
+        how: Json = {
             "temperature": full.temperature,
             "maxOutputTokens": full.max_tokens,
             "seed": full.seed,
@@ -102,7 +102,7 @@ class GoogleClient(RemoteClient):
         style = PROMPT_ADAPTERS.find(self.prompt_adapter)
         return conversation_body(full, fixed, style, _turn, "contents")
 
-    def _reply(self, body: Mapping[str, Any]) -> Reply:
+    def _reply(self, body: Fields) -> Reply:
         if blocked := text_of(member(body.get("promptFeedback"), "blockReason")):
             return Reply("", "refusal", notes=(f"prompt blocked: {blocked}",), cause=CONTENT_FILTER)
         candidate = body["candidates"][0]
@@ -124,7 +124,7 @@ class GoogleClient(RemoteClient):
         echo = echo_of(content, calls, ids=False)
         return Reply(text, finish, {}, tokens, notes, cause=cause, calls=calls, echo=echo)
 
-    def _usage(self, body: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Fields) -> tuple[dict[str, int], tuple[str, ...]]:
         # Thoughts are billed as output, but not included in the candidates' tokens. Source:
         # https://ai.google.dev/gemini-api/docs/thinking#pricing,
         # https://ai.google.dev/api/generate-content (UsageMetadata).
@@ -142,7 +142,7 @@ class GoogleClient(RemoteClient):
         return stated(named), notes
 
 
-def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
+def _turn(turn: Turn, mark: Text) -> list[Json]:
     # Return the contents for one turn: the model's reply and the tool results. Images follow the
     # responses of all functions. Source: https://ai.google.dev/api/caching#FunctionCall,
     # https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -167,7 +167,7 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     return [{"role": "model", **reply}, {"role": "user", "parts": [*responses, *shown]}]
 
 
-def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
+def _function(call: ToolCall, more: Json) -> Json:
     # Return a call's name, its id if the server sent one, and the fields in ``more``.
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
 

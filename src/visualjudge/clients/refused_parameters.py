@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from visualjudge.clients.base import Request
-from visualjudge.clients.json_schemas import REFUSED
+from visualjudge.clients.reply_fields import REFUSED
 from visualjudge.core.errors import ApiError
 
 _log = logging.getLogger("visualjudge.clients")

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -21,7 +21,6 @@ from pydantic import SecretStr
 
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
 from visualjudge.clients.http import Answer, Wire, in_pieces
-from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.masked_secrets import (
     NAME_KEY,
     Redactor,
@@ -31,11 +30,12 @@ from visualjudge.clients.masked_secrets import (
     url_secrets,
 )
 from visualjudge.clients.refused_parameters import RefusedParameters
-from visualjudge.clients.reply_fields import member
+from visualjudge.clients.reply_fields import member, schema_notes
 from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.clients.tool_calls import LONGEST_REPLY
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
 
 CONTENT_FILTER = "content filter"
@@ -116,7 +116,7 @@ class RemoteClient(ABC):
         seed: int | None = None,
         top_p: float | None = None,
         effort: Effort | None = None,
-        extra_body: Mapping[str, Any] | None = None,
+        extra_body: Fields | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         url, where = self._located(base_url)
@@ -240,7 +240,7 @@ class RemoteClient(ABC):
         """Return the pieces of a request's body."""
 
     @abstractmethod
-    def _reply(self, body: Mapping[str, Any]) -> Reply:
+    def _reply(self, body: Fields) -> Reply:
         """Return the reply in the server's JSON object.
 
         Raises
@@ -250,10 +250,10 @@ class RemoteClient(ABC):
         """
 
     @abstractmethod
-    def _usage(self, body: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Fields) -> tuple[dict[str, int], tuple[str, ...]]:
         """Return the token counts under OpenAI's names, and a note if some cannot be used."""
 
-    def _answered(self, answer: Answer) -> dict[str, Any]:
+    def _answered(self, answer: Answer) -> Json:
         try:
             parsed = self.object_of(answer)
             if error := embedded_error(parsed):
@@ -266,7 +266,7 @@ class RemoteClient(ABC):
             raise
         return parsed
 
-    def object_of(self, answer: Answer) -> dict[str, Any]:
+    def object_of(self, answer: Answer) -> Json:
         """Return the JSON object in an answer.
 
         Raises
@@ -292,7 +292,7 @@ class RemoteClient(ABC):
             )
         return parsed
 
-    def _served(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Served:
+    def _served(self, body: Fields, headers: Mapping[str, str]) -> Served:
         # Headers of HTTP are found in any case.
         router = next((self.masked(headers[name]) for name in _PROVIDERS if name in headers), None)
         names = (

@@ -1,5 +1,6 @@
 """Read fields of a server's reply. Each is valid, missing, or raises ``ValueError``: a server's
-JSON may contain anything, such as 30-digit numbers, and lists instead of strings.
+JSON may contain anything, such as 30-digit numbers, and lists instead of strings. Also, whether a
+reply follows its JSON schema.
 """
 
 from __future__ import annotations
@@ -8,13 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from visualjudge.clients.base import Alternative, Token
+from visualjudge.core.jsons import Fields
 
 # Token counts above this are invalid.
 MOST_TOKENS = 10**12
 
 USAGE_UNUSABLE = "token counts of the reply cannot be used; not counted"
 LOGPROBS_UNUSABLE = "log-probabilities of the reply cannot be used; left out"
+REFUSED = "schema refused by the server; asked without"
+IGNORED = "schema ignored by the server: the reply does not follow it"
 # Servers that compute in 16 bits report log-probabilities slightly above 0.
 _ROUNDING = 0.01
 
@@ -64,7 +70,7 @@ def _is_count(value: Any) -> bool:
 
 
 def tokens_of(
-    chosen: Any, tops: Sequence[Any], fields: Mapping[str, Any]
+    chosen: Any, tops: Sequence[Any], fields: Fields
 ) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
     """Return the tokens with log-probabilities, or no tokens and a note if one is malformed.
 
@@ -89,10 +95,30 @@ def tokens_of(
         return None, (LOGPROBS_UNUSABLE,)
 
 
-def _alternative(stated: Any, fields: Mapping[str, Any]) -> Alternative:
+def _alternative(stated: Any, fields: Fields) -> Alternative:
     token, logprob = (stated.get(name, missing) for name, missing in fields.items())
     value = float(logprob)
     number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
     if not (isinstance(token, str) and number and math.isfinite(value) and value <= _ROUNDING):
         raise ValueError("must be a token and the logarithm of a probability")
     return Alternative(token, min(value, 0.0))
+
+
+def follows(text: str, schema: Fields) -> bool:
+    """Return whether ``text`` is a JSON object with the required fields of a schema, and with
+    values of its enums (one level deep).
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    rules = schema.get("properties", {})
+    return isinstance(value, dict) and all(
+        name in value and value[name] in rules.get(name, {}).get("enum", [value[name]])
+        for name in schema.get("required", ())
+    )
+
+
+def schema_notes(text: str, schema: Fields | None) -> tuple[str, ...]:
+    """Return a note if a schema was sent and the reply does not follow it."""
+    return (IGNORED,) if schema is not None and text and not follows(text, schema) else ()

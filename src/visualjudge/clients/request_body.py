@@ -8,19 +8,20 @@ import itertools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
 from visualjudge.clients.base import Request, Turn
 from visualjudge.clients.tool_calls import as_content
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.provider_payloads import ImageContent, Text
 
 # How hard a model thinks; a number is a number of thinking tokens.
 Effort = Literal["none", "low", "medium", "high"] | int
 
 
-def completed(request: Request, defaults: Mapping[str, Any]) -> Request:
+def completed(request: Request, defaults: Fields) -> Request:
     """Return ``request`` with the parameters that it leaves open filled in."""
     open_ = {name: value for name, value in defaults.items() if getattr(request, name) is None}
     return replace(request, **open_) if open_ else request
@@ -31,7 +32,7 @@ def thinking_budget(effort: Effort | None, budgets: Mapping[str, int]) -> int | 
     return budgets[effort] if isinstance(effort, str) else effort
 
 
-def stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+def stated(fields: Fields) -> Json:
     """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -43,9 +44,9 @@ _MARK = f"image-{os.urandom(12).hex()}"
 
 def conversation_body(
     request: Request,
-    fixed: Mapping[str, Any],
-    style: Callable[..., Mapping[str, Any]],
-    turn: Callable[[Turn, Text], list[dict[str, Any]]],
+    fixed: Fields,
+    style: Callable[..., Fields],
+    turn: Callable[[Turn, Text], list[Json]],
     messages: str = "messages",
 ) -> list[bytes]:
     """Return the JSON text of a complete ``request``, its parts, then its turns, as pieces.

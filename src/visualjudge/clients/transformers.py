@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, ClassVar
@@ -26,9 +25,10 @@ from visualjudge.clients.base import (
     Request,
     Token,
 )
-from visualjudge.clients.json_schemas import schema_notes
+from visualjudge.clients.reply_fields import schema_notes
 from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.vision.raster.images import opened, rgb_of
 
 DEFAULT_MAX_TOKENS = 16_384
@@ -147,13 +147,13 @@ class TransformersClient:
         prompt = inputs["input_ids"].shape[1]
         return self._reply(request, output.sequences[0, prompt:].tolist(), output, prompt)
 
-    def _template_options(self) -> dict[str, Any]:
+    def _template_options(self) -> Json:
         # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
         effort = self.effort
         named = {"reasoning_effort": effort} if effort in ("low", "medium", "high") else {}
         return {} if effort is None else {"enable_thinking": effort != "none", **named}
 
-    def _how(self, request: Request, processor: Any) -> dict[str, Any]:
+    def _how(self, request: Request, processor: Any) -> Json:
         how = {
             "max_new_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
             "do_sample": bool(request.temperature),
@@ -204,7 +204,7 @@ class TransformersClient:
         return Token(name(token), float(logprobs[token]), others if top else ())
 
 
-def _messages(request: Request) -> list[Mapping[str, Any]]:
+def _messages(request: Request) -> list[Fields]:
     system = [{"type": "text", "text": request.system}] if request.system else []
     content = [
         {"type": "image", "image": _image(part)}

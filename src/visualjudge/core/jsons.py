@@ -18,6 +18,9 @@ import orjson
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import BOUNDS, Kind, open_file, read_file
 
+# A JSON object, and one that is only read.
+Json = dict[str, Any]
+Fields = Mapping[str, Any]
 # Maximum depth of nested lists and objects.
 DEEPEST_JSON = BOUNDS["json"].depth
 # Maximum size of a record, or of a line with one, in bytes.

@@ -32,7 +32,7 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
     try:
         with archive(path, "workbook"):
             rows = _cells(path, typed=True)
-            if not formulas and any(_is_formula(cell) for row in rows for cell in row):
+            if not formulas and any(str(cell).startswith("=") for row in rows for cell in row):
                 # a text that begins with "=" was saved as a formula without a value
                 both = zip(_cells(path, typed=False), rows, strict=True)
                 rows = [tuple(map(_value, values, typed)) for values, typed in both]
@@ -60,10 +60,6 @@ def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
     header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
     width = max((k for k, name in enumerate(header, 1) if name is not None), default=0)
     return list(sheet.iter_rows(values_only=True, max_col=width)) if width else []
-
-
-def _is_formula(cell: object) -> bool:
-    return isinstance(cell, str) and cell.startswith("=")
 
 
 def _value(value: object, typed: object) -> object:

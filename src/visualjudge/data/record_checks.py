@@ -26,6 +26,7 @@ from pydantic import (
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.tables import table_parts
@@ -82,10 +83,10 @@ class AnnotationWire(BaseModel):
     class_of_interest: list[Line] | None = None
     error_type: Line | None = None
     prompt: Line | None = None
-    prediction: dict[str, Any]
+    prediction: Json
     final_score: Annotated[float, Field(ge=0, le=10)]
     source: Text | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: Json | None = None
 
 
 def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> Annotation:
@@ -125,9 +126,13 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
         raise InvalidRecord(
             Problem(file, name, "prompt", "must contain the referring expression, got none")
         )
-    classes = None if wire.class_of_interest is None else tuple(wire.class_of_interest)
+    classes = wire.class_of_interest
     return Annotation(
-        **{**dict(wire), "class_of_interest": classes, "metadata": wire.metadata or {}}
+        **{
+            **dict(wire),
+            "class_of_interest": None if classes is None else tuple(classes),
+            "metadata": wire.metadata or {},
+        }
     )
 
 
@@ -146,14 +151,15 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
     record = _validated(_IMAGE.validate_python, {**raw, "image_id": image_id}, file, image_id)
     if record.file is None:
         address = "; a url is not read: run visualjudge adopt DATA --fetch, or name a file here"
-        reason = f"is missing{address if record.url is not None else ''}"
-        raise InvalidRecord(Problem(file, image_id, "file", reason))
+        raise InvalidRecord(
+            Problem(
+                file, image_id, "file", f"is missing{address if record.url is not None else ''}"
+            )
+        )
     return record
 
 
-def _validated(
-    validate: Callable[[Any], Wire], raw: Mapping[str, Any], file: str, name: str
-) -> Wire:
+def _validated(validate: Callable[[Any], Wire], raw: Fields, file: str, name: str) -> Wire:
     try:
         return validate(raw)
     except ValidationError as error:
@@ -210,7 +216,7 @@ def _line(line: bytes, name: str) -> Any:
         return error
 
 
-def _row(row: dict[str, Any], name: str) -> dict[str, Any]:
+def _row(row: Json, name: str) -> Json:
     for field in ("prediction", "metadata"):
         if isinstance(row.get(field), str):
             row[field] = jsons.lenient(row[field], f"{name}: {field}")

@@ -25,6 +25,7 @@ from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.untrusted import check_file, confined_target, read_file
 from visualjudge.data.folder import LAYOUTS
@@ -82,7 +83,7 @@ class FolderWriter:
         self.task = task_named(task).name
         self.kind = type_of(task)
         self.replace = replace
-        self._images: dict[str, dict[str, Any]] = {}
+        self._images: dict[str, Json] = {}
         self._given: dict[str, dict[str, Path | None]] = {}
         self._annotations: dict[str, Annotation] = {}
         self._copies: dict[str, Path] = {}
@@ -140,7 +141,7 @@ class FolderWriter:
         with in_field("image"):
             height, width = image_size(image)
             check_whole(image)
-        record: dict[str, Any] = {
+        record: Json = {
             "file": self._image(image, image_id),
             "width": width,
             "height": height,
@@ -171,7 +172,7 @@ class FolderWriter:
             raise DataError(f"annotation_id {name!r} occurs twice in this import")
         self._annotations[name] = annotation
 
-    def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
+    def payload(self, prediction: Prediction, stem: str) -> Json:
         """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
@@ -266,8 +267,8 @@ class FolderWriter:
                 )
         return stem.with_suffix(".json")
 
-    def _merged_images(self) -> dict[str, Any]:
-        there: dict[str, Any] = _parsed(self._image_file, dict)
+    def _merged_images(self) -> Json:
+        there: Json = _parsed(self._image_file, dict)
         for image_id, record in self._images.items():
             old = there.get(image_id, record)
             both = [name for name in FILE_FIELDS if name in record and name in old]
@@ -281,17 +282,15 @@ class FolderWriter:
                 self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there
 
-    def _check_agrees(
-        self, path: Path, image_id: str, old: Mapping[str, Any], names: Sequence[str]
-    ) -> None:
+    def _check_agrees(self, path: Path, image_id: str, old: Fields, names: Sequence[str]) -> None:
         for name in names:
             stated, new = old.get(name), self._images[image_id].get(name)
             if stated != new and _sum(stated and self.root / stated) != _sum(
                 new and self._path(new)
             ):
-                what = "image" if name == "file" else name
                 raise DataError(
-                    f"{path}: {image_id}: {name}: already names another {what}, "
+                    f"{path}: {image_id}: {name}: already names another "
+                    f"{'image' if name == 'file' else name}, "
                     f"{self.root / str(stated)}, and would name {self._given[image_id][name]}; "
                     f"{ID_REMEDY}"
                 )
@@ -328,13 +327,13 @@ class FolderWriter:
         return kept + [row for name, row in new.items() if name not in names]
 
 
-def _metric_of(record: Mapping[str, Any]) -> str:
+def _metric_of(record: Fields) -> str:
     metadata = record.get("metadata")
     stated = metadata.get("metric") if isinstance(metadata, Mapping) else None
     return "the default metric" if stated is None else str(stated)
 
 
-def _raw(note: Annotation) -> dict[str, Any]:
+def _raw(note: Annotation) -> Json:
     return {
         "annotation_id": note.annotation_id,
         "image_id": note.image_id,

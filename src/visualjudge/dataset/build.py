@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
 from visualjudge.core.workers import Workers
@@ -187,7 +187,7 @@ def _fill(
 
 def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
-) -> dict[str, Any]:
+) -> Json:
     # No times, paths or numbers of workers, which would differ between builds of the same data.
     part = {"types": options.types, "encodings": options.encodings, "where": options.where}
     return {
@@ -228,7 +228,7 @@ def _chosen(
     return [items[int(question.id)] for question in chosen(asked, part)]
 
 
-def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
+def plugins_in_use(items: Sequence[Item]) -> Json:
     asked = {(item.task, item.stem) for item in items}
     types = {task: TASKS[task].type for task, _ in asked}
     rows = {("task", task) for task in types} | {
@@ -238,7 +238,7 @@ def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
     return {"plugins": used} if used else {}
 
 
-def own_prompts(prompts: PromptSet) -> dict[str, Any]:
+def own_prompts(prompts: PromptSet) -> Json:
     own = prompts.digests()
     return {"own_prompts": own} if own else {}
 

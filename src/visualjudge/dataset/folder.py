@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -15,6 +15,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import PACKED, Part, Place, bytes_of, image_at
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import UNKNOWN, Question
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.tables import is_remote
@@ -84,7 +85,7 @@ class Dataset:
 
     root: Path
     questions: Sequence[Question]
-    meta: Mapping[str, Any]
+    meta: Fields
     digest: str | None = None
 
     def __len__(self) -> int:
@@ -178,12 +179,11 @@ class Dataset:
         return stated
 
     @property
-    def benchmark(self) -> Mapping[str, Any]:
+    def benchmark(self) -> Fields:
         """The ``benchmark`` entry of ``dataset.json``, for a published benchmark; otherwise
         empty.
         """
-        stated: Mapping[str, Any] = self.meta.get("benchmark", {})
-        return stated
+        return dict(self.meta.get("benchmark", {}))
 
     @property
     def labels_only(self) -> bool:
@@ -272,7 +272,7 @@ def questions_file(root: Path) -> Path:
     return files[0] if files else root / QUESTIONS
 
 
-def read_meta(root: Path) -> dict[str, Any]:
+def read_meta(root: Path) -> Json:
     """Read ``dataset.json``.
 
     Raises
@@ -287,7 +287,7 @@ def read_meta(root: Path) -> dict[str, Any]:
     for name in () if is_remote(root) else (META, QUESTIONS):
         if (root / name).is_file():
             confined_path(root, name)
-    meta: dict[str, Any] = remote or jsons.read(root / META, "description")
+    meta: Json = remote or jsons.read(root / META, "description")
     jsons.check_kinds(str(root / META), meta, _KINDS)
     note_made_with(meta.get("plugins"))
     return meta

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -17,6 +17,7 @@ from visualjudge.clients.image_parts import image_part
 from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import PromptError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.judges.module_schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
 from visualjudge.judges.reply_objects import object_as_geditbench, object_with
@@ -26,7 +27,6 @@ from visualjudge.replies.reply_to_value import LONGEST_REPLY, Cause
 from visualjudge.replies.sentences import is_refusal
 from visualjudge.replies.stripped_text import without_thoughts
 
-Result = dict[str, Any]
 Value = TypeVar("Value")
 
 RULES = ("strict", "geditbench")
@@ -41,9 +41,9 @@ _WHOLE = re.compile(r"\d{1,18}")
 class Judgement:
     """A judge's result dict and the replies it is based on, in order of arrival."""
 
-    result: Result
+    result: Json
     replies: tuple[Reply, ...]
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Fields = field(default_factory=dict)
     """Details beyond the result dict, as plain JSON: the ``cause`` of "Failed"."""
 
     @property
@@ -76,7 +76,7 @@ class ClientPipe:
     def __init__(
         self,
         prompt_template: PromptTemplate,
-        client_cfg: Mapping[str, Any],
+        client_cfg: Fields,
         *,
         client: Client | None = None,
     ) -> None:
@@ -93,7 +93,7 @@ class ClientPipe:
         )
         self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
 
-    def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
+    def __call__(self, input_dict: Fields, **kwargs: Any) -> Json:
         """Return the result dict for one input. Other keywords are ignored.
 
         Raises
@@ -108,7 +108,7 @@ class ClientPipe:
         """
         return run_sync(self.judge(input_dict)).result
 
-    async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
+    async def judge(self, input_dict: Fields) -> Judgement:
         """Judge one input asynchronously, and return the replies too."""
         raise NotImplementedError
 
@@ -118,9 +118,7 @@ class ClientPipe:
         """
         return self.retries + 1
 
-    async def read_input(
-        self, input_dict: Mapping[str, Any]
-    ) -> tuple[str, ImagePart, list[ImagePart]]:
+    async def read_input(self, input_dict: Fields) -> tuple[str, ImagePart, list[ImagePart]]:
         """Return the instruction, and the bytes of source and edits to send; the input is not
         modified.
 
@@ -217,7 +215,7 @@ class ClientPipe:
         )
 
 
-def rules_of(config: Mapping[str, Any]) -> str:
+def rules_of(config: Fields) -> str:
     """Return the rules that a configuration names.
 
     Raises
@@ -231,7 +229,7 @@ def rules_of(config: Mapping[str, Any]) -> str:
     return rules
 
 
-def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(config: Fields) -> Json:
     """Return the configuration for a client, with ``rules`` replaced by the sampling parameters
     they imply.
     """
@@ -240,7 +238,7 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # Return a non-negative integer, or None if missing.
-def _whole(config: Mapping[str, Any], name: str) -> int | None:
+def _whole(config: Fields, name: str) -> int | None:
     stated = config.get(name)
     if stated is None:
         return None
@@ -250,7 +248,7 @@ def _whole(config: Mapping[str, Any], name: str) -> int | None:
     raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")
 
 
-def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
+def _reply_schema(template: PromptTemplate, mode: Any) -> Json | None:
     # YAML reads an unquoted off as false.
     mode = "auto" if mode is None else "off" if mode is False else mode
     if not isinstance(mode, str) or mode not in _STRUCTURED:

@@ -6,11 +6,10 @@ import itertools
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from visualjudge.clients.base import (
     Client,
@@ -23,10 +22,11 @@ from visualjudge.clients.base import (
     ToolResult,
 )
 from visualjudge.clients.image_parts import ImageStore
-from visualjudge.clients.json_schemas import REFUSED, follows
+from visualjudge.clients.reply_fields import REFUSED, follows
 from visualjudge.clients.retry import cause_of
 from visualjudge.clients.tool_calls import Ending, converse
 from visualjudge.core.errors import ApiError, DataError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.logprobs import expected_score, probability_of_a
@@ -58,9 +58,7 @@ _OF_A_PARAMETER = re.compile(
 """Statuses with which servers refuse an unknown parameter; most do not name it."""
 
 
-def answer_schema(
-    question: Question, *, whole: bool = False, reasons: bool = False
-) -> dict[str, Any]:
+def answer_schema(question: Question, *, whole: bool = False, reasons: bool = False) -> Json:
     """Return the JSON schema of a reply: the answer, preceded by ``reasons`` if requested. Scores
     are in tenths, or ``whole``.
     """
@@ -75,7 +73,7 @@ def answer_schema(
     }
 
 
-def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
+def _answer_rule(question: Question, whole: bool) -> Json:
     # Enumerated, because with a grammar that allows any number a small model may write digits until
     # its tokens run out.
     if question.question_type == "scoring":
@@ -168,7 +166,7 @@ class QuestionJudge:
             repeat=ask.repeat,
         )
 
-    def _schema(self, question: Question) -> dict[str, Any] | None:
+    def _schema(self, question: Question) -> Json | None:
         unwanted = self.tries_schema and self.schema not in (None, "followed")
         if self.mode == "text" or self.tools is not None or unwanted:
             return None
@@ -291,10 +289,10 @@ class QuestionJudge:
         schema = self.schema if self.tries_schema else known.schema
         return replace(known, adjustments=adjustments, schema=schema)
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Fields:
         """Return backend, model, base URL and parameters, without secrets."""
         mode = self.mode if self.tools is None else "text"
-        how: dict[str, Any] = {"mode": mode, "retries": self.retries, "seed": self.seed}
+        how: Json = {"mode": mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}
         how |= {"read": self.read} if self.read != "all" else {}
         if self.tools is not None:

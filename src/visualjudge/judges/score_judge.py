@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
+from visualjudge.core.jsons import Fields
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Answer, Pixels, Question
 from visualjudge.judges.base import Ask, Judged, OfflineJudge, computed, declined, failed
 from visualjudge.prompts.spans import images_within, spans_of
@@ -67,7 +67,7 @@ class ScoreJudge(OfflineJudge):
 
     score: Callable[[Sequence[Shown]], Sequence[float]]
     root: Path
-    described: Mapping[str, Any]
+    described: Fields
     scale: tuple[float, float] | None = None
     restored: bool = False
     simulated: bool = False
@@ -110,7 +110,7 @@ class ScoreJudge(OfflineJudge):
         order = "".join(LETTERS[k] for k in np.argsort(scores)[::-1])
         return order[0] if question.question_type == "pairwise" else order
 
-    def describe(self) -> Mapping[str, Any]:
+    def describe(self) -> Fields:
         """Return backend, model and parameters."""
         return {"base_url": None, **self.described}
 

@@ -15,10 +15,11 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult, ToolSpec, Turn
+from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult, ToolSpec, Turn
 from visualjudge.clients.tool_calls import LONGEST_TEXT, in_words, object_of, result_text
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import LETTERS, Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
@@ -173,7 +174,9 @@ class ToolBox:
     def _result(self, call: ToolCall) -> ToolResult:
         try:
             tool, arguments = self._checked(call)
-            return ToolResult(call, _parts(tool, self._evidence, arguments))
+            output = tool.run(self._evidence, **arguments)
+            images = (ImagePart(png_bytes(image)) for image in output.images)
+            return ToolResult(call, (TextPart(_sendable(output.text)), *images))
         except VisualJudgeError as error:
             return in_words(call, _sendable(f"Error: {' '.join(str(error).split())}"))
         # Tools may raise anything, which must fail the call, not the run. Some exceptions, such as
@@ -181,7 +184,7 @@ class ToolBox:
         except BaseException as error:
             return in_words(call, f"Error: the tool failed ({type(error).__name__})")
 
-    def _checked(self, call: ToolCall) -> tuple[Tool, dict[str, Any]]:
+    def _checked(self, call: ToolCall) -> tuple[Tool, Json]:
         if call.problem:
             raise DataError(call.problem)
         if call.name not in self._tools:
@@ -190,12 +193,6 @@ class ToolBox:
             )
         tool = self._tools[call.name]
         return tool, checked_arguments(object_of(call.arguments) or {}, tool.schema(self._evidence))
-
-
-def _parts(tool: Tool, evidence: Evidence, arguments: Mapping[str, Any]) -> tuple[Part, ...]:
-    output = tool.run(evidence, **arguments)
-    images = (ImagePart(png_bytes(image)) for image in output.images)
-    return TextPart(_sendable(output.text)), *images
 
 
 def _sendable(text: str) -> str:
@@ -214,7 +211,7 @@ async def _apart(call: Callable[[], ToolResult]) -> ToolResult:
     return await asyncio.wait_for(asyncio.wrap_future(done), MOST_SECONDS)
 
 
-def checked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def checked_arguments(arguments: Fields, schema: Fields) -> Json:
     """Return arguments that satisfy a tool's schema, without optional ones that are null.
 
     Raises
@@ -232,7 +229,7 @@ def checked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -
     return {name: _checked(name, value, rules[name]) for name, value in given.items()}
 
 
-def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
+def _checked(name: str, value: Any, rule: Fields) -> Any:
     kind, got = str(rule["type"]), repr(value)[:40]
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -247,7 +244,7 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
     return value
 
 
-def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+def trace_of(turns: Sequence[Turn]) -> list[Json]:
     """Return the calls of a conversation for a verdict, in order."""
     return [
         {

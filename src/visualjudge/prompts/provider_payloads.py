@@ -8,8 +8,9 @@ fragment), so nothing is copied or encoded here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from visualjudge.core.jsons import Json
 from visualjudge.core.registry import Registry
 
 
@@ -32,7 +33,7 @@ writes a mark.
 """
 
 
-def openai_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
+def openai_style(system: str | None, content: Content, data: Text) -> Json:
     """Return ``{"messages": [...]}`` of the OpenAI chat-completions protocol.
 
     Parameters
@@ -50,11 +51,11 @@ def openai_style(system: str | None, content: Content, data: Text) -> dict[str, 
         else {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{data(part)}"}}
         for part in content
     ]
-    messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
-    return {"messages": [*messages, {"role": "user", "content": parts}]}
+    first = [{"role": "system", "content": system}] if system else []
+    return {"messages": [*first, {"role": "user", "content": parts}]}
 
 
-def google_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
+def google_style(system: str | None, content: Content, data: Text) -> Json:
     """Return ``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data``
     returns the base64.
     """
@@ -64,11 +65,11 @@ def google_style(system: str | None, content: Content, data: Text) -> dict[str, 
         else {"inlineData": {"mimeType": part.mime, "data": data(part)}}
         for part in content
     ]
-    shaped: dict[str, Any] = {"contents": [{"role": "user", "parts": parts}]}
+    shaped: Json = {"contents": [{"role": "user", "parts": parts}]}
     return shaped | ({"systemInstruction": {"parts": [{"text": system}]}} if system else {})
 
 
-def anthropic_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
+def anthropic_style(system: str | None, content: Content, data: Text) -> Json:
     """Return ``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data``
     returns an image's base64.
     """
@@ -81,12 +82,12 @@ def anthropic_style(system: str | None, content: Content, data: Text) -> dict[st
         }
         for part in content
     ]
-    shaped: dict[str, Any] = {"messages": [{"role": "user", "content": parts}]}
+    shaped: Json = {"messages": [{"role": "user", "content": parts}]}
     return shaped | ({"system": system} if system else {})
 
 
-Adapter = Callable[[str | None, Content, Text], dict[str, Any]]
-"""(system text, texts and images, text of an image) → the body's fields."""
+# (system text, texts and images, text of an image) → the body's fields.
+Adapter = Callable[[str | None, Content, Text], Json]
 PROMPT_ADAPTERS: Registry[str, Adapter] = Registry(
     "prompt adapter",
     {

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from visualjudge.core.errors import DataError, PromptError, UnknownPrompt
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.core.registry import Registry
 from visualjudge.core.yamls import read_yaml
@@ -26,7 +27,7 @@ FOLDERS: Registry[str, str] = Registry("prompt folder", {})
 _TEXTS = ("user", "system", "input_schema", "output_schema")
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Fields = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,14 @@ class PromptTemplate:
     output_schema: str | None = None
     parts: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Fields = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """``prompt_id@version``, for messages and records of a run."""
         return f"{self.prompt_id}@{self.version}"
 
-    def render_user(self, values: Mapping[str, Any] = _NOTHING) -> str:
+    def render_user(self, values: Fields = _NOTHING) -> str:
         """Return the user text with its placeholders filled.
 
         Raises
@@ -76,11 +77,11 @@ class PromptTemplate:
         """
         return fill(self.user, values, where=self.name)
 
-    def render_system(self, values: Mapping[str, Any] = _NOTHING) -> str | None:
+    def render_system(self, values: Fields = _NOTHING) -> str | None:
         """Return the system text with its placeholders filled, or None if there is none."""
         return None if self.system is None else fill(self.system, values, where=self.name)
 
-    def part(self, key: str, values: Mapping[str, Any] = _NOTHING) -> str:
+    def part(self, key: str, values: Fields = _NOTHING) -> str:
         """Return the named text with its placeholders filled.
 
         Raises
@@ -90,7 +91,7 @@ class PromptTemplate:
         """
         return fill(self._part(key), values, where=f"{self.name}, part {key!r}")
 
-    def around(self, key: str, name: str, values: Mapping[str, Any] = _NOTHING) -> tuple[str, str]:
+    def around(self, key: str, name: str, values: Fields = _NOTHING) -> tuple[str, str]:
         """Return the text before and after the placeholder ``name`` in the named text, both filled.
 
         Raises
@@ -118,7 +119,7 @@ class PromptTemplate:
             ) from None
 
 
-def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
+def fill(text: str, values: Fields, *, where: str) -> str:
     """Replace each ``{{name}}`` in ``text`` by ``values[name]``, in one pass.
 
     With one pass, a value that itself contains ``{{…}}`` or braces (a prediction, a user's
@@ -224,8 +225,7 @@ class PromptAssetStore:
             path = root / prompt_id / f"{version}.yaml"
             if path.is_file() and path.resolve().is_relative_to(root.resolve()):
                 return path
-        versions = [v for name, v in self.prompts() if name == prompt_id]
-        if versions:
+        if versions := [v for name, v in self.prompts() if name == prompt_id]:
             raise UnknownPrompt(
                 f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}"
             )
@@ -255,12 +255,10 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
         content = _from_blocks(content, path)
     texts = {name: _text(content.pop(name, None), name, path) for name in _TEXTS}
     return PromptTemplate(
-        prompt_id=prompt_id,
-        version=version,
-        user=texts["user"] or "",
-        system=texts["system"],
-        input_schema=texts["input_schema"],
-        output_schema=texts["output_schema"],
+        prompt_id,
+        version,
+        texts.pop("user") or "",
+        **texts,
         parts=_parts(content.pop("parts", {}), path),
         choices=tuple(str(_text(choice, "choices", path)) for choice in content.pop("choices", ())),
         metadata=content,
@@ -271,7 +269,7 @@ _EDITS = ("input_image", "edited_images", "edited_image")
 _BETWEEN = {("text", "image"): "", ("image", "text"): "\n", ("image", "image"): "\n\n"}
 
 
-def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
+def _from_blocks(content: Json, path: Path) -> Json:
     """Convert a prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of
     texts and images in order.
 

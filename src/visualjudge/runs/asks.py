@@ -16,6 +16,7 @@ import orjson
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import image_finder
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Question, Served
 from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.question_storage import columns
@@ -149,7 +150,7 @@ class Change(NamedTuple):
         return f"{self.name} was {_short(self.was)}, now {_short(self.now)}"
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
+def changes(old: Fields, new: Fields) -> list[Change]:
     """Return the differences of two manifests: backend, model, server, every parameter, and the
     questions.
     """
@@ -159,14 +160,12 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     return _differences(before, after, dict.fromkeys([*before, *after]))
 
 
-def _differences(
-    old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]
-) -> list[Change]:
+def _differences(old: Fields, new: Fields, names: Iterable[str]) -> list[Change]:
     pairs = ((name, old.get(name), new.get(name)) for name in names)
     return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
-def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> list[Change]:
+def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
     """Return what differs if ``unasked`` verdicts of the run are no longer asked for, because of a
     different selection, no ``swap`` or fewer repeats. Empty if an accepted change covers as many.
     """
@@ -200,15 +199,14 @@ def media_checksum(dataset: Dataset) -> str:
     return hashlib.sha256(orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _shape(manifest: Fields) -> Json:
     # Return the settings that affect a verdict, by name, as they are after a JSON round trip.
     parameters, dataset = manifest.get("parameters"), manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
     shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
     shape["questions.json"] = dataset.get("checksum") if isinstance(dataset, Mapping) else None
     shape["media"] = manifest.get("media_checksum")
-    plain: dict[str, Any] = orjson.loads(orjson.dumps(shape, default=str))
-    return plain
+    return dict(orjson.loads(orjson.dumps(shape, default=str)))
 
 
 def _short(value: Any) -> str:

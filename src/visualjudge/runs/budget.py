@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from visualjudge.clients.reply_fields import whole_output
 from visualjudge.core.errors import UsageError
+from visualjudge.core.jsons import Fields, Json
 
-Usage = Mapping[str, Any]
 Kind = TypeVar("Kind")
 # Number of replies without token counts after which a limit on tokens or cost is considered
 # useless.
@@ -33,7 +33,7 @@ _TOTAL = ("total_tokens", "total_token_count")
 _THINKING = ("reasoning_tokens",)
 
 
-def token_counts(usage: Usage | None) -> tuple[int | None, int | None]:
+def token_counts(usage: Fields | None) -> tuple[int | None, int | None]:
     """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
     if not isinstance(usage, Mapping):
         return None, None
@@ -41,12 +41,12 @@ def token_counts(usage: Usage | None) -> tuple[int | None, int | None]:
     return prompt, whole_output(prompt, reply, total)
 
 
-def thinking_tokens(usage: Usage | None) -> int:
+def thinking_tokens(usage: Fields | None) -> int:
     """Return the tokens of the output that are reasoning; 0 if unknown."""
     return (_first(usage, _THINKING) if isinstance(usage, Mapping) else None) or 0
 
 
-def _first(usage: Usage, names: tuple[str, ...]) -> int | None:
+def _first(usage: Fields, names: tuple[str, ...]) -> int | None:
     for name in names:
         value = usage.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
@@ -93,7 +93,7 @@ class Prices:
         return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
 
     @property
-    def noted(self) -> dict[str, Any]:
+    def noted(self) -> Json:
         """The stated prices for a manifest, so that readers can compute the cost."""
         return {} if self == Prices() else {"prices": asdict(self)}
 
@@ -147,7 +147,7 @@ class Spending:
             else None,
         )
 
-    def plus_call(self, usage: Usage | None, prices: Prices) -> Spending:
+    def plus_call(self, usage: Fields | None, prices: Prices) -> Spending:
         """Return the sum with one call."""
         prompt, reply = token_counts(usage)
         return self.plus(Spending(prompt or 0, reply or 0, thinking_tokens(usage)), prices)
@@ -156,7 +156,7 @@ class Spending:
         """Return the sum with an invocation's spending."""
         return self.plus(budget.spent, budget.prices)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         """Return the form used in ``run.json``."""
         return {**asdict(self), "cost": None if self.cost is None else round(self.cost, 6)}
 
@@ -169,7 +169,7 @@ def paid_for(usages: Iterable[Any]) -> Spending:
     return paid
 
 
-def spent_before(paid: Spending, manifest: Mapping[str, Any]) -> Spending:
+def spent_before(paid: Spending, manifest: Fields) -> Spending:
     """Return what earlier invocations of a run spent.
 
     Parameters
@@ -189,7 +189,7 @@ def spent_before(paid: Spending, manifest: Mapping[str, Any]) -> Spending:
     return total.plus(killed, _stated(Prices, manifest.get("prices")))
 
 
-def _stated(kind: type[Kind], stated: Mapping[str, Any] | None) -> Kind:
+def _stated(kind: type[Kind], stated: Fields | None) -> Kind:
     known = stated or {}
     return kind(**{one.name: known[one.name] for one in fields(kind) if one.name in known})  # type: ignore[arg-type]
 
@@ -283,7 +283,7 @@ class Budget:
         """Record that a job starts."""
         self.in_flight += 1
 
-    def settle(self, usage: Usage | None, *, calls: int = 1) -> None:
+    def settle(self, usage: Fields | None, *, calls: int = 1) -> None:
         """Record that a job has ended, with ``calls=0`` if its replies were cached and cost
         nothing, or it was cancelled.
 

@@ -8,10 +8,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.untrusted import confined_target, open_file
@@ -30,7 +30,7 @@ REMOTE = re.compile(r"\w\w+:/|//|\\\\")
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
 
 
-def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
+def excluded_raters(manifest: Fields) -> frozenset[str]:
     """Return the raters whose answers are excluded by rules stated in the run beforehand."""
     people = manifest.get("people")
     names = people.get("excluded") if isinstance(people, Mapping) else None
@@ -54,14 +54,14 @@ _KINDS = {
 }
 
 
-def stated_dataset(manifest: Mapping[str, Any]) -> str | None:
+def stated_dataset(manifest: Fields) -> str | None:
     """Return the dataset's path as stated in a run's manifest, or None."""
     stated = manifest.get("dataset")
     path = stated.get("path") if isinstance(stated, Mapping) else stated
     return path if isinstance(path, str) and path else None
 
 
-def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
+def stated_checksum(manifest: Fields) -> str | None:
     """Return the SHA-256 of the questions.json that a run was asked from, or None if its manifest
     does not state it.
     """
@@ -70,9 +70,7 @@ def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
     return nested or manifest.get("dataset_checksum") or None
 
 
-def check_questions(
-    run: Path, manifest: Mapping[str, Any], digest: str | None, *, named: bool
-) -> str | None:
+def check_questions(run: Path, manifest: Fields, digest: str | None, *, named: bool) -> str | None:
     """Return a message if a ``run`` is used with questions other than those it was asked, else
     None.
 
@@ -125,7 +123,7 @@ class RunFolder:
         """``run.json``; it need not exist."""
         return confined_target(self.path, RUN, of=_OF)
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Json:
         """``run.json``; empty if the file does not exist.
 
         Raises
@@ -139,7 +137,7 @@ class RunFolder:
         found = jsons.read(self.manifest_path, "manifest", hint)
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)
         note_made_with(found.get("plugins"))
-        manifest: dict[str, Any] = found
+        manifest: Json = found
         return manifest
 
     def dataset_path(self, named: str | Path | None = None) -> Path:
@@ -172,7 +170,7 @@ class RunFolder:
             )
         return Path(path)
 
-    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+    def write_manifest(self, manifest: Fields) -> None:
         """Replace ``run.json``, atomically."""
         atomic.write_json(self.manifest_path, manifest)
 
@@ -227,7 +225,7 @@ class RunFolder:
                 )
         return verdicts
 
-    def record_at(self, start: int) -> dict[str, Any]:
+    def record_at(self, start: int) -> Json:
         """Return the line that begins at byte ``start``; empty if it is not a JSON object."""
         with open_file(self.journal_path, "log") as journal:
             journal.seek(start)
@@ -247,7 +245,7 @@ class RunFolder:
         return Journal(self.journal_path, resume=resume)
 
 
-def distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
+def distinct_names(told: Mapping[Path, Fields]) -> dict[Path, str]:
     """Return a distinct name for each run, given its ``run.json``. Simulated judges without a name
     are named after their folders. Runs of the same judge are distinguished by their paths below the
     folder that holds all of them.

@@ -9,20 +9,20 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.locks import locked
 from visualjudge.core.untrusted import BOUNDS, open_file
 
-Record = Mapping[str, Any]
 # Maximum length of a line in bytes: twice the limit on a reply's body.
 LONGEST_LINE = BOUNDS["log"].size
 
@@ -35,7 +35,7 @@ class Line(NamedTuple):
     number: int
     start: int
     raw: bytes
-    record: dict[str, Any] | None
+    record: Json | None
 
     @property
     def whole(self) -> bool:
@@ -64,7 +64,7 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
             start += len(raw)
 
 
-def _parse(raw: bytes) -> dict[str, Any] | None:
+def _parse(raw: bytes) -> Json | None:
     try:
         value = jsons.loads(raw)
     except orjson.JSONDecodeError:
@@ -72,7 +72,7 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
+def read_records(path: str | Path) -> Iterator[Json]:
     """Yield the records of a journal, in order; a partial last line is ignored.
 
     Raises
@@ -154,7 +154,7 @@ class Journal:
             raise OSError(errno.EPERM, "it must be a regular file without hard links")
         self._end = status.st_size
 
-    def drop(self, unwanted: Callable[[Record], bool]) -> int:
+    def drop(self, unwanted: Callable[[Fields], bool]) -> int:
         """Rewrite the journal, atomically, without unreadable lines and records for which
         ``unwanted(record)`` is true. Return the number of these records.
         """
@@ -172,7 +172,7 @@ class Journal:
         self._open()
         return removed
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Fields) -> None:
         """Append one record. It survives a kill of the process from now on, and a power failure
         after :meth:`synced`.
 

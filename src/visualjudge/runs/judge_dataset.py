@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from visualjudge import __version__
 from visualjudge.clients.base import Diagnostics
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
 from visualjudge.core.registry import in_use
 from visualjudge.core.untrusted import read_file
@@ -145,7 +145,7 @@ async def run_judge(
     return report
 
 
-def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: Judge) -> None:
+def _recall_schema(old: Fields, manifest: Fields, judge: Judge) -> None:
     # Continue in the mode that the first invocation chose. Another server or model may treat a
     # schema differently.
     same = old.get("schema") and old.get("changes") == manifest.get("changes")
@@ -153,7 +153,7 @@ def _recall_schema(old: Mapping[str, Any], manifest: Mapping[str, Any], judge: J
         judge.schema = old["schema"]
 
 
-def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) -> AskOne[Ask]:
+def _noting_schema(folder: RunFolder, manifest: Json, judge: Judge) -> AskOne[Ask]:
     # Ask the judge, and record in ``run.json`` how the server treats a schema. This happens before
     # the deciding verdict is in the journal, so that a killed run continues in the same mode.
     async def asked(ask: Ask) -> Outcome:
@@ -188,9 +188,7 @@ def _diagnostics(judge: Judge) -> Diagnostics:
 # ---------------------------------------------------------------- run.json
 
 
-def _manifest(
-    dataset: Dataset, judge: Judge, options: RunSettings, budget: Budget
-) -> dict[str, Any]:
+def _manifest(dataset: Dataset, judge: Judge, options: RunSettings, budget: Budget) -> Json:
     described = dict(judge.describe())
     return {
         **described,
@@ -211,7 +209,7 @@ def _manifest(
     }
 
 
-def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
+def _plugins(dataset: Dataset, described: Fields) -> Json:
     # Return the plug-ins that made the dataset and those whose backend or judge answers, if there
     # are any.
     backend = described.get("backend")
@@ -230,13 +228,13 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def identities(served: Mapping[Served, int]) -> list[dict[str, Any]]:
+def identities(served: Mapping[Served, int]) -> list[Json]:
     """Return who answered how many verdicts, in the form of ``run.json``, most frequent first."""
     rows = sorted(served.items(), key=lambda row: (-row[1], str(row[0])))
     return [{**asdict(one), "n": n} for one, n in rows]
 
 
-def _ending(report: RunReport) -> dict[str, Any]:
+def _ending(report: RunReport) -> Json:
     budget, progress = report.progress.budget, report.progress
     return {
         "finished": _now(),
@@ -260,12 +258,12 @@ def _ending(report: RunReport) -> dict[str, Any]:
 
 def _continued(
     folder: RunFolder,
-    old: Mapping[str, Any],
-    manifest: Mapping[str, Any],
+    old: Fields,
+    manifest: Fields,
     before: Answered,
     unasked: int,
     options: RunSettings,
-) -> dict[str, Any]:
+) -> Json:
     # Return the fields of a resumed run's manifest: its first start and every accepted change.
     # Where nothing was answered yet, there is nothing to mix, and any settings may follow.
     found = changes(old, manifest) + fallen_out(old, manifest, unasked)

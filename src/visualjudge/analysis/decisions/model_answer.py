@@ -191,6 +191,6 @@ def _next(accuracy: str | None, advice: str = "") -> str:
 SHORT: dict[AnswerState, str] = {
     "yes": "Yes",
     "in_part": "In part",
-    "no": "No",
     "too_few": "Not with these images",
+    "no": "No",
 }

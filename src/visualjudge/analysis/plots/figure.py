@@ -104,16 +104,16 @@ _SCROLL = (
     "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
     "@media screen{.wide td:first-child,.wide th:first-child,.keys td:nth-child(2),"
     ".keys th:nth-child(2){position:sticky;left:0;z-index:1;background:var(--b)}"
-    ".keys td:first-child,.keys th:first-child{min-width:122px;max-width:122px;width:122px;"
+    ".keys td:first-child,.keys th:first-child{min-width:138px;max-width:138px;width:138px;"
     "overflow-wrap:anywhere}"
-    ".keys td:nth-child(2),.keys th:nth-child(2){left:122px}}"
+    ".keys td:nth-child(2),.keys th:nth-child(2){left:138px}}"
 )
 """A table wider than its page has a shade at the edge that hides more columns; the columns that
 identify a row stay in place.
 """
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;max-width:var(--width);height:auto}"
-    ".reading>summary{cursor:pointer}@media print{.reading>summary{display:none}}" + _SCROLL
+    ".reading>summary{cursor:pointer}@media print{.reading>summary,.csv{display:none}}" + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")
 """Background of a page's figures: light, dark."""

@@ -21,14 +21,13 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import JudgeCard, card_of, gamed
 from visualjudge.analysis.decisions.checks import ICONS, State
 from visualjudge.analysis.decisions.model_answer import SHORT
-from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style, unbroken
+from visualjudge.analysis.plots.figure import page_style, unbroken
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
 from visualjudge.analysis.report.sections import sections, summary_sections
 
-BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
+# Number of judges named in a line of the answer.
 MOST_NAMES = 16
-"""Number of judges named in a line of the answer."""
 
 
 def environment() -> Environment:
@@ -66,7 +65,7 @@ def _policy(script: str) -> str:
 def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[dict[str, Any]]:
     """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
-    for card in sorted(cards, key=lambda card: BEST_FIRST.index(card.state)):
+    for card in sorted(cards, key=lambda card: list(SHORT).index(card.models.state)):
         short = SHORT[card.models.state]
         rest = card.models.sentence.removeprefix(short).lstrip(":, ")
         groups.setdefault((card.state, short, rest), []).append(card.judge)
@@ -93,7 +92,6 @@ def context(
     found = (
         summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
     )
-    first = [drawn[name] for name in ("pairs", "tasks") if isinstance(drawn[name], Figure)]
     script = asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
@@ -103,11 +101,9 @@ def context(
         "drawn": len(shown),
         "tabled": len(tabled),
         "answers": _lines(card.judges, [j.name for j in results.judges if j.simulated]),
-        "first": first[:1],
         "gamed": gamed(analysis),
-        "left_out": [plot for plot in drawn.values() if isinstance(plot, LeftOut)],
-        "questions": [section for section in found if not section.detail],
-        "details": [section for section in found if section.detail],
+        "plots": drawn,
+        "sections": found,
         "summary": summary,
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "version": visualjudge.__version__,

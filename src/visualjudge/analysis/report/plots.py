@@ -31,8 +31,8 @@ from visualjudge.analysis.plots.points import Line, Points, lines
 from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.vision.encodings import encoding_title
 
+# Number of judges that a plot can distinguish, and that tables of a page have.
 MOST_SERIES, MOST_TABLED = 6, 20
-"""Number of judges that a plot can distinguish, and that tables of a page have."""
 MOST_ROWS = 24
 SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
@@ -216,7 +216,7 @@ SHOWN = (
         "Effect of irrelevant changes on the answers",
         "Effect of each probe; a probe changes one thing that must not affect the answer.",
         _probes,
-        "no probe was asked about enough questions (visualjudge probe)",
+        "no probe has answers to enough questions (visualjudge probe)",
         "Effect in points",
     ),
     EstimatesPlot(

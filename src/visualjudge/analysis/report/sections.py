@@ -49,8 +49,8 @@ FIVE = (
     "Same when swapped",
     "Without an answer",
 )
+# Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2
-"""Number of judges with examples, which are most of the page."""
 APART = (
     "The judges were not all asked the same questions: only the comparisons of two judges are on "
     "the same questions."
@@ -180,8 +180,10 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "Do irrelevant changes affect the answers?",
             "A judge that ignores the change has an effect of 0. A probe passes where its 90 % "
             "interval is within the margin (two one-sided tests at 5 %), fails where its 95 % "
-            "interval excludes 0 and the effect is at least the margin, and is undecided "
-            "otherwise. A staircase of severity passes where its 95 % interval is below 0.",
+            "interval excludes 0 and the effect is at least the margin, or where replies without "
+            "an answer become more frequent by 15 points. It is undecided otherwise, and not "
+            "measured with answers to fewer than 40 questions. A staircase of severity passes "
+            "where its 95 % interval is below 0.",
             [
                 grid(PROBE, judge.probes, title=judge.name, hit=lambda row: row.state == "fail")
                 for judge in judges

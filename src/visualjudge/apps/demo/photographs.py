@@ -14,11 +14,11 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import RunError
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import BoolArray, FloatArray, Mask, Pixels, Size
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.predictions import Instance, Person
@@ -93,7 +93,7 @@ def stereo_disparity() -> tuple[str, FloatArray]:
     return "motorcycle", np.where(np.isfinite(disparity), disparity, 0.0)
 
 
-def _photograph(name: str, row: dict[str, Any]) -> Photograph:
+def _photograph(name: str, row: Json) -> Photograph:
     pixels = read_rgb(_packaged(*row["file"]))
     objects = tuple(_object(item, pixels) for item in row["objects"])
     return Photograph(
@@ -109,13 +109,13 @@ def _photograph(name: str, row: dict[str, Any]) -> Photograph:
     )
 
 
-def _object(item: dict[str, Any], pixels: Pixels) -> Instance:
+def _object(item: Json, pixels: Pixels) -> Instance:
     height, width = pixels.shape[:2]
     ring = [float(v) for point in item["polygon"] for v in point]
     return Instance(item["label"], mask_from_polygons([ring], (height, width)))
 
 
-def _person(item: dict[str, Any], objects: tuple[Instance, ...]) -> Person:
+def _person(item: Json, objects: tuple[Instance, ...]) -> Person:
     points = np.zeros((17, 3))
     for name, (x, y) in item["keypoints"].items():
         points[KEYPOINT_NAMES.index(name)] = x, y, 2

@@ -8,9 +8,9 @@ loss of the tolerance is excluded (one-sided, 95 %).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.estimate import gap_ends, ratio
 from visualjudge.apps.gate.lock import Lock, counted, identity_of, questions_of
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import Dataset
 from visualjudge.runs.folder import RunFolder
 
@@ -65,16 +66,12 @@ class Check:
         return STATUS[self.state]
 
 
-def changes(
-    lock: Lock, judge: Mapping[str, Any], questions: Mapping[str, Any] | None = None
-) -> tuple[str, ...]:
+def changes(lock: Lock, judge: Fields, questions: Fields | None = None) -> tuple[str, ...]:
     """Return what differs from the lock, in sentences; ``questions`` None: not looked at."""
     return tuple(_changes(lock, judge, questions))
 
 
-def _changes(
-    lock: Lock, judge: Mapping[str, Any], questions: Mapping[str, Any] | None
-) -> Iterator[str]:
+def _changes(lock: Lock, judge: Fields, questions: Fields | None) -> Iterator[str]:
     if lock.tool != __version__:
         yield f"the tool was visualjudge {lock.tool}, is {__version__}"
     for name, text in JUDGE.items():

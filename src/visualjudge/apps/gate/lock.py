@@ -5,10 +5,9 @@ and canaries. It names no keys and no paths.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import polars as pl
@@ -20,6 +19,7 @@ from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.estimate import shares
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.yamls import read_yaml
@@ -34,7 +34,6 @@ IDENTITY = ("backend", "model", "served", "parameters", "schema", "swap", "repea
 """What of a run.json identifies a judge; ``served`` is who answered, by the server's own words."""
 MOST_ASKS = 9
 """Answers to one question, of orders and repeats, that a digit can count."""
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,14 @@ class Lock:
     """
 
     tool: str
-    judge: Mapping[str, Any]
-    questions: Mapping[str, Any]
+    judge: Fields
+    questions: Fields
     answer: str
-    accuracy: Mapping[str, Any]
-    tasks: Mapping[str, Any]
+    accuracy: Fields
+    tasks: Fields
     asks: int
     right: str
-    canaries: Sequence[Row]
+    canaries: Sequence[Fields]
 
     def write(self, path: Path) -> None:
         """Write the file."""
@@ -82,7 +81,7 @@ def read_lock(path: Path) -> Lock:
         raise DataError(f"{path}: is not a file of `visualjudge gate write`: {reason}") from None
 
 
-def identity_of(folder: RunFolder) -> dict[str, Any]:
+def identity_of(folder: RunFolder) -> Json:
     """Return :data:`IDENTITY` of a run."""
     manifest = folder.manifest()
     served = [
@@ -91,11 +90,10 @@ def identity_of(folder: RunFolder) -> dict[str, Any]:
     ]
     manifest["served"] = sorted(served, key=str)
     plain = {name: manifest.get(name) for name in IDENTITY}
-    identity: dict[str, Any] = orjson.loads(orjson.dumps(plain))
-    return identity
+    return dict(orjson.loads(orjson.dumps(plain)))
 
 
-def questions_of(dataset: Dataset, ids: Iterable[str]) -> dict[str, Any]:
+def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
     """Return what was asked: ``prompts`` is the wording around the options, ``content`` the images
     and options, ``labels`` the right answers, each as a digest over all questions.
     """
@@ -194,7 +192,7 @@ def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
     )
 
 
-def accuracy_of(table: pl.DataFrame) -> dict[str, Any]:
+def accuracy_of(table: pl.DataFrame) -> Json:
     """Return the share of right answers with its 95 % interval by image."""
     sums = table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
@@ -207,7 +205,7 @@ def accuracy_of(table: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _canaries(dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int) -> list[Row]:
+def _canaries(dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int) -> list[Fields]:
     """Return questions drawn by seed, in whole images: id, right answer, and the judge's."""
     order = rng_for(seed, "canaries").permutation(table["image"].unique().sort().to_numpy())
     rank = {image: k for k, image in enumerate(order.tolist())}

@@ -9,11 +9,10 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from visualjudge import __version__
 from visualjudge.apps.mmbench.question_prompt import prompt_text
@@ -24,6 +23,7 @@ from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import ClientError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import KINDS, PAID, Budget, Spending, paid_for, spent_before
 from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
@@ -68,7 +68,7 @@ async def _asked(row: Row, table: Table, client: Client, template: PromptTemplat
     # JSON in UTF-8 cannot hold lone surrogates.
     text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     status = STATUS[reply.finish_reason]
-    answered: dict[str, Any] = {
+    answered: Json = {
         "index": row.index,
         "prediction": text,
         "status": status,
@@ -132,7 +132,7 @@ async def infer(
     return InferReport(len(lines), len(rows) - len(lines), cut, progress, total, statuses)
 
 
-def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[str, Any]:
+def _manifest(table: Table, client: Client, template: PromptTemplate) -> Json:
     return {
         "table": str(table.path),
         "rows": len(table.rows),
@@ -157,18 +157,17 @@ def _digest(table: Table) -> str:
 
 
 # Return the manifest of earlier invocations, or an empty dict.
-def _earlier(path: Path) -> Mapping[str, Any]:
+def _earlier(path: Path) -> Fields:
     if not path.is_file():
         return {}
     hint = "; delete it together with the .jsonl to start again"
     before = jsons.read(path, "manifest", hint)
     jsons.check_kinds(str(path), before, KINDS)
-    found: Mapping[str, Any] = before
-    return found
+    return dict(before)
 
 
 # Check that the run to resume asked the same model in the same way.
-def _check_same(path: Path, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+def _check_same(path: Path, before: Fields, manifest: Fields) -> None:
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:
             was, now = (

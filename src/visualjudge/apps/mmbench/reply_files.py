@@ -16,6 +16,7 @@ from typing import Any
 from visualjudge.apps.mmbench.table import Row, Table, whole_number
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
@@ -89,7 +90,7 @@ def is_cut(text: str) -> bool:
     return bool(_CUT.search(text))
 
 
-def read_workbook(path: str | Path) -> list[dict[str, Any]]:
+def read_workbook(path: str | Path) -> list[Json]:
     """Return the lines of a results sheet, without empty ones.
 
     Raises
@@ -107,7 +108,7 @@ def read_workbook(path: str | Path) -> list[dict[str, Any]]:
 
 
 # Return the rows of a table by index, as text.
-def _by_index(file: Path, rows: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, str]]:
+def _by_index(file: Path, rows: Iterable[Fields]) -> dict[int, dict[str, str]]:
     lines: dict[int, dict[str, str]] = {}
     for number, cells in enumerate(rows, 2):
         for due in ("index", "prediction"):
@@ -171,7 +172,7 @@ def read_predictions(
 
 # Return a remark where rows ask other questions than the table; raise an error if no index is of
 # the table.
-def _other_questions(file: Path, lines: Mapping[int, Mapping[str, Any]], table: Table) -> list[str]:
+def _other_questions(file: Path, lines: Mapping[int, Fields], table: Table) -> list[str]:
     known = [index for index in lines if index in table.by_index]
     if lines and not known:
         such = f", such as {table.rows[0].index}" if table.rows else ""
@@ -193,11 +194,11 @@ def _other_questions(file: Path, lines: Mapping[int, Mapping[str, Any]], table: 
     ]
 
 
-def replies(path: Path) -> dict[int, dict[str, Any]]:
+def replies(path: Path) -> dict[int, Json]:
     """Return the records of a journal with a reply, by index; the last one if a row was asked
     repeatedly.
     """
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, Json] = {}
     for number, record in enumerate(read_records(path), 1):
         index = record.get("index")
         if not isinstance(index, int):

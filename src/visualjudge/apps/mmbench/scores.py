@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from visualjudge.analysis.estimate import shares
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.text_tables import Table
 
 # MMBench's l2-categories and the names its leaderboard gives them; other categories keep their own.
@@ -39,9 +40,9 @@ CATEGORIES: Mapping[str, Callable[[Row], str]] = {
 }
 
 
-def scores(evaluation: Evaluation) -> dict[str, Any]:
+def scores(evaluation: Evaluation) -> Json:
     """Return one evaluation as plain JSON; shares are in 0..1, None without cases."""
-    result: dict[str, Any] = {
+    result: Json = {
         "rules": evaluation.rules,
         **block(evaluation.whole),
         "invalid_groups": [group.index for group in evaluation.invalid],
@@ -83,7 +84,7 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
     return result
 
 
-def block(part: Slice) -> dict[str, Any]:
+def block(part: Slice) -> Json:
     """Return counts, shares and intervals of some rows and their groups.
 
     ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but not in the
@@ -110,7 +111,7 @@ def block(part: Slice) -> dict[str, Any]:
     }
 
 
-def _shares(name: str, rows: Sequence[ScoredRow], values: Sequence[bool]) -> dict[str, Any]:
+def _shares(name: str, rows: Sequence[ScoredRow], values: Sequence[bool]) -> Json:
     ends = interval(values, [line.row.group for line in rows])
     return {name: share(values), f"{name}_ci95": ends}
 
@@ -153,7 +154,7 @@ class Line:
     split: str
     measure: str
     label: str
-    cells: dict[str, dict[str, Any]]
+    cells: dict[str, Json]
 
 
 def percent(value: float | None) -> str:
@@ -205,7 +206,7 @@ def _pieces(part: Slice) -> dict[str, Slice]:
     return {"Overall": part, **{name: piece for name, piece in pieces.items() if name}}
 
 
-def _cell(piece: Slice, measure: str) -> dict[str, Any]:
+def _cell(piece: Slice, measure: str) -> Json:
     once = Slice([line for line in piece.rows if not line.row.rotation], [])
     numbers = block(once if measure == "vanilla_accuracy" else piece)
     return {
@@ -217,7 +218,7 @@ def _cell(piece: Slice, measure: str) -> dict[str, Any]:
     }
 
 
-def as_json(models: Sequence[Model]) -> dict[str, Any]:
+def as_json(models: Sequence[Model]) -> Json:
     """Return the report as plain JSON."""
     table = [{name: getattr(line, name) for name in LINE} for line in lines(models)]
     own = [{"name": model.name, **scores(model.evaluation)} for model in models]
@@ -249,7 +250,7 @@ def without_reply(models: Sequence[Model]) -> Iterator[str]:
             yield f"{model.name}: {sentence}"
 
 
-def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
+def missing_sentence(numbers: Fields) -> str | None:
     """Return how rows without a reply affect the figures, and the figures without them; None if all
     rows have one.
     """

@@ -47,6 +47,7 @@ from visualjudge.clients.masked_secrets import (
 )
 from visualjudge.clients.registry import open_client
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.yamls import yaml_reason, yaml_text
 from visualjudge.judges.judge_module import ClientPipe, with_defaults
@@ -90,11 +91,11 @@ class MetricConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     pipe_name: str
-    default_config: dict[str, Any] | None = None
-    init_config: dict[str, Any] = Field(default_factory=dict)
+    default_config: Json | None = None
+    init_config: Json = Field(default_factory=dict)
 
     @property
-    def merged(self) -> dict[str, Any]:
+    def merged(self) -> Json:
         """Return ``init_config`` merged over ``default_config``, level by level.
 
         As in GEditBench, a vLLM server is the one at ``ip_address``: the provider's address and
@@ -107,7 +108,7 @@ class MetricConfig(BaseModel):
         return both
 
 
-def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _over(below: Fields, above: Fields) -> Json:
     both = {
         key: _over(below[key], value)
         for key, value in above.items()
@@ -191,8 +192,8 @@ def _user_config(file: Path) -> Any:
     return OmegaConf.create() if found is None else _loaded(yaml_text(found))
 
 
-def _bases(file: Path, content: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _bases(file: Path, content: Any) -> Json:
+    found: Json = {}
     waiting = [(file, content)]
     while waiting:
         place, content = waiting.pop()
@@ -294,7 +295,7 @@ def _pipe(
     prompts: PromptAssetStore,
     cache_dir: str | Path | None,
     concurrency: int | None,
-    more: Mapping[str, Any],
+    more: Fields,
 ) -> ClientPipe:
     make = PIPE_REGISTRY.find(metric.pipe_name)
     config = {**metric.merged, **more}

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import FAILED
-from visualjudge.judges.judge_module import Result
 from visualjudge.runs.journal import read_lines
 
 _BEGINNING = b'{"key":'
@@ -27,9 +26,9 @@ class RowResult:
     """
 
     key: str | int
-    results: Mapping[str, Result]
+    results: Mapping[str, Json]
     errors: Mapping[str, str] = field(default_factory=dict)
-    details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    details: Mapping[str, Fields] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
@@ -44,7 +43,7 @@ class RowResult:
         failed = [result["value"] == FAILED for result in self.results.values()]
         return "failed" if all(failed) else "partly failed" if any(failed) else "ok"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Json:
         """Return the row as stored in the file, without empty fields."""
         said = {name: getattr(self, name) for name in self.__slots__}
         always = ("key", "results")
@@ -69,7 +68,7 @@ class MetricCounts:
     first_failed: str | None = None
     """The first reply without a value."""
 
-    def add(self, result: Result, cause: str | None = None) -> None:
+    def add(self, result: Json, cause: str | None = None) -> None:
         """Count one result; ``cause`` is the reason for a missing value."""
         value = result["value"]
         if isinstance(value, str):
@@ -107,7 +106,7 @@ def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
 
 
 # Return the reply of a failed result; if there is one per edit, the last.
-def _reply(result: Result) -> str | None:
+def _reply(result: Json) -> str | None:
     reply = result.get("meta", {}).get("raw_response")
     return str([*reply.values()][-1]) if isinstance(reply, Mapping) and reply else reply
 
@@ -131,7 +130,7 @@ def read_results(path: Path) -> Iterator[RowResult]:
             ) from None
 
 
-def _row_result(record: Mapping[str, Any]) -> RowResult:
+def _row_result(record: Fields) -> RowResult:
     known = {name: record[name] for name in RowResult.__slots__ if record.get(name) is not None}
     row = RowResult(
         **{

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -22,6 +21,7 @@ from visualjudge.apps.pipelines.row_judging import RowJudge
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, UnknownPrompt, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.judges.judge_module import ClientPipe
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget
@@ -44,7 +44,7 @@ def is_ours(template: PromptTemplate) -> bool:
     return False
 
 
-def settings_of(pipes: Mapping[str, ClientPipe]) -> dict[str, Any]:
+def settings_of(pipes: Mapping[str, ClientPipe]) -> Json:
     """Return all settings that affect results, by metric, without secrets. A prompt that is not
     ours has the checksum of its text.
     """
@@ -66,7 +66,7 @@ def _digest(pipe: ClientPipe) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check_same(out: Path, settings: Mapping[str, Any]) -> None:
+def check_same(out: Path, settings: Fields) -> None:
     """Check that results of two configurations do not end up in one file.
 
     Raises
@@ -91,7 +91,7 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
             )
 
 
-def _stated(place: Path) -> dict[str, Any] | None:
+def _stated(place: Path) -> Json | None:
     try:
         found = jsons.read(place, "manifest")["metrics"]
     except (OSError, DataError, ValueError, KeyError, TypeError):
@@ -100,12 +100,12 @@ def _stated(place: Path) -> dict[str, Any] | None:
 
 
 def write_settings(
-    out: Path, pipes: Mapping[str, ClientPipe], settings: Mapping[str, Any], given: Path | None
+    out: Path, pipes: Mapping[str, ClientPipe], settings: Fields, given: Path | None
 ) -> None:
     """Write the settings next to ``out``, with the prompts' texts and the path of the rows."""
     templates = [pipe.prompt_template for pipe in pipes.values()]
     texts = {one.name: {"system": one.system, "user": one.user} for one in templates}
-    whole: dict[str, Any] = {"visualjudge": __version__, "metrics": settings, "prompts": texts}
+    whole: Json = {"visualjudge": __version__, "metrics": settings, "prompts": texts}
     if given is not None:
         whole["rows"] = Path(os.path.relpath(given.resolve(), out.resolve().parent)).as_posix()
     atomic.write_bytes(

@@ -8,10 +8,9 @@ results name none of ours, which count as lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -26,6 +25,7 @@ from visualjudge.clients.batch.provider import (
 )
 from visualjudge.clients.reply_fields import member
 from visualjudge.clients.server_errors import STATUS_OF_TYPE
+from visualjudge.core.jsons import Fields
 
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 _CLOCKS_DIFFER = timedelta(minutes=10)
@@ -51,7 +51,7 @@ class AnthropicBatches(Provider):
         with path.open("rb") as file:
             return await self.make(_BATCHES, file, part)
 
-    def fits(self, row: Mapping[str, Any], part: Part) -> bool:
+    def fits(self, row: Fields, part: Part) -> bool:
         total = sum(count_of(member(row.get("request_counts"), name)) for name in _COUNTS)
         try:
             created = datetime.fromisoformat(str(row.get("created_at")))
@@ -60,13 +60,13 @@ class AnthropicBatches(Provider):
             return total == part.requests
         return total == part.requests and created > begun - _CLOCKS_DIFFER
 
-    def looked(self, body: Mapping[str, Any]) -> Look:
+    def looked(self, body: Fields) -> Look:
         status = word_of(body.get("processing_status")).lower()
         succeeded = count_of(member(body.get("request_counts"), "succeeded"))
         files = (self.id_in(body),) if status in ENDED else ()
         return Look(status, succeeded=succeeded, files=files)
 
-    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+    def read(self, row: Fields) -> tuple[str, Result]:
         name, result = row["custom_id"], row["result"]
         if result["type"] == "succeeded":
             return name, Result(200, orjson.dumps(result["message"]))

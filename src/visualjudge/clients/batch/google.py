@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import orjson
@@ -24,6 +23,7 @@ from visualjudge.clients.batch.provider import (
     word_of,
 )
 from visualjudge.clients.reply_fields import member
+from visualjudge.core.jsons import Fields
 
 # HTTP statuses of google.rpc.Code; all others count as server errors.
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
@@ -77,10 +77,10 @@ class GoogleBatches(Provider):
             answer = await self.client.wire.send("POST", target, headers, file, bulk=True)
         return self.id_in(member(self.client.object_of(answer), "file"), "name")
 
-    def fits(self, row: Mapping[str, Any], part: Part) -> bool:
+    def fits(self, row: Fields, part: Part) -> bool:
         return bool(member(row.get("metadata"), "displayName") == f"{TAG}-{part.name}")
 
-    def looked(self, body: Mapping[str, Any]) -> Look:
+    def looked(self, body: Fields) -> Look:
         about, error = body.get("metadata"), body.get("error")
         state = word_of(member(about, "state"))
         state = state.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
@@ -95,7 +95,7 @@ class GoogleBatches(Provider):
             reason=str(member(error, "message")) if error else None,
         )
 
-    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+    def read(self, row: Fields) -> tuple[str, Result]:
         error = row.get("error")
         if not isinstance(error, Mapping):
             return row["key"], Result(200, orjson.dumps(row["response"]))
@@ -103,6 +103,6 @@ class GoogleBatches(Provider):
         status = code if code >= 400 else _STATUSES.get(code, 500)
         return row["key"], Result(status, orjson.dumps({"error": {**error, "code": status}}))
 
-    def _last(self, page: Mapping[str, Any]) -> str | None:
+    def _last(self, page: Fields) -> str | None:
         token = page.get("nextPageToken")
         return quote(token, safe="") if isinstance(token, str) else None

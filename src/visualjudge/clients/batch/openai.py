@@ -6,9 +6,8 @@ model per file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import orjson
@@ -16,6 +15,7 @@ import orjson
 from visualjudge.clients.batch.batched_client import CANCELLED, Result
 from visualjudge.clients.batch.provider import TAG, Look, Part, Provider, count_of, word_of
 from visualjudge.clients.reply_fields import member
+from visualjudge.core.jsons import Fields
 
 ENDPOINT = "/v1/chat/completions"
 _CAUSES = {"batch_expired": "batch expired", "batch_cancelled": CANCELLED}
@@ -52,10 +52,10 @@ class OpenAiBatches(Provider):
         }
         return await self.make("/batches", orjson.dumps(body), part)
 
-    def fits(self, row: Mapping[str, Any], part: Part) -> bool:
+    def fits(self, row: Fields, part: Part) -> bool:
         return bool(member(row.get("metadata"), TAG) == part.name)
 
-    def looked(self, body: Mapping[str, Any]) -> Look:
+    def looked(self, body: Fields) -> Look:
         listed = member(body.get("errors"), "data")
         errors = listed if isinstance(listed, list) else []
         files = (body.get("output_file_id"), body.get("error_file_id"))
@@ -67,7 +67,7 @@ class OpenAiBatches(Provider):
             reason="; ".join(str(member(error, "message")) for error in errors) or None,
         )
 
-    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+    def read(self, row: Fields) -> tuple[str, Result]:
         response, error = row.get("response"), row.get("error")
         if isinstance(response, dict) and type(response.get("status_code")) is int:
             body = orjson.dumps(response.get("body"))

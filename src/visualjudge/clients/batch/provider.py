@@ -18,6 +18,7 @@ from visualjudge.clients.reply_fields import member
 from visualjudge.clients.retry import RetryPolicy, retried
 from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import ApiError, TransportError
+from visualjudge.core.jsons import Fields, Json
 
 # Maximum length of a batch's status or failure cause in characters.
 LONGEST_WORD = 60
@@ -114,15 +115,15 @@ class Provider(ABC):
         """
 
     @abstractmethod
-    def fits(self, row: Mapping[str, Any], part: Part) -> bool:
+    def fits(self, row: Fields, part: Part) -> bool:
         """Return whether a row of the list is, or may be, the batch of a part."""
 
     @abstractmethod
-    def looked(self, body: Mapping[str, Any]) -> Look:
+    def looked(self, body: Fields) -> Look:
         """Return the state of a batch that the server describes."""
 
     @abstractmethod
-    def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
+    def read(self, row: Fields) -> tuple[str, Result]:
         """Return the request's name and result from a line of results.
 
         Raises
@@ -190,7 +191,7 @@ class Provider(ABC):
             raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
         return stated
 
-    async def call(self, method: str, path: str, data: Any = None, **extra: str) -> dict[str, Any]:
+    async def call(self, method: str, path: str, data: Any = None, **extra: str) -> Json:
         """Make one call and return the server's JSON object."""
         headers = {**self.client.headers(), **extra}
         if not (isinstance(data, bytes) or extra):
@@ -217,7 +218,7 @@ class Provider(ABC):
         """Return the result of a call that is safe to repeat, retrying as needed."""
         return await retried(call, PATIENCE)
 
-    def _last(self, page: Mapping[str, Any]) -> str | None:
+    def _last(self, page: Fields) -> str | None:
         # Return what names the end of a page if others follow.
         rows = page.get("data")
         if not page.get("has_more") or not isinstance(rows, list) or not rows:

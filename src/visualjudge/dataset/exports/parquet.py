@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from visualjudge.core.atomic import atomic_path, write_text
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import Question
 from visualjudge.core.tables import write_parquet
 from visualjudge.core.untrusted import confined_target
@@ -71,11 +71,11 @@ def schema() -> pl.Schema:
     )
 
 
-def hf_features() -> dict[str, Any]:
+def hf_features() -> Json:
     """Return the features as serialised by the ``datasets`` library."""
     value = {kind: {"dtype": kind, "_type": "Value"} for kind in ("string", "float64", "int64")}
     many = {kind: {"feature": value[kind], "_type": "Sequence"} for kind in value}
-    found: dict[str, Any] = dict.fromkeys(_TEXTS, value["string"])
+    found: Json = dict.fromkeys(_TEXTS, value["string"])
     found |= dict.fromkeys(_TEXT_LISTS, many["string"])
     found["final_scores"] = many["float64"]
     found["answer_score"] = value["float64"]
@@ -84,7 +84,7 @@ def hf_features() -> dict[str, Any]:
     return found
 
 
-def _row(dataset: Dataset, question: Question) -> dict[str, Any]:
+def _row(dataset: Dataset, question: Question) -> Json:
     row = asdict(question)
     row["answer"] = answer_text(question.answer)
     row["answer_score"] = None if isinstance(question.answer, str) else float(question.answer)

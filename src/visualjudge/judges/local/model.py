@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields
 from visualjudge.vision.view import Features
 
 FORMAT = "visualjudge-local"
@@ -50,7 +50,7 @@ class Model:
     """Weights by task, and a card that describes the training data."""
 
     tasks: Mapping[str, Weights]
-    card: Mapping[str, Any] = field(default_factory=dict)
+    card: Fields = field(default_factory=dict)
 
 
 @cache
@@ -85,7 +85,7 @@ def load(path: str | Path) -> Model:
         ) from None
 
 
-def _weights(row: Mapping[str, Any]) -> Weights:
+def _weights(row: Fields) -> Weights:
     names = tuple(str(name) for name in row["names"])
     scale, weights = (tuple(float(v) for v in row[part]) for part in ("scale", "weights"))
     temperature = float(row["temperature"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hotcoco import mask as coco_mask
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Mask, Size
 from visualjudge.vision import fields
 from visualjudge.vision.raster.images import largest_channel, read_samples
@@ -45,7 +46,7 @@ def empty_mask(size: Size) -> Mask:
     return Mask(size, 0, 0, EMPTY_CROP)
 
 
-def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
+def mask_from_rle(rle: Fields) -> Mask:
     """Return the mask of a COCO RLE, compressed (``counts`` is text or bytes) or not (``counts`` is
     a list).
 
@@ -204,21 +205,20 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     )
 
 
-def rle_of(mask: Mask) -> dict[str, Any]:
+def rle_of(mask: Mask) -> Json:
     """Return the compressed COCO RLE, ``{"size": [height, width], "counts": str}``."""
     packed = packed_rle(mask)
     return {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
 
 
-def packed_rle(mask: Mask) -> dict[str, Any]:
+def packed_rle(mask: Mask) -> Json:
     """Return the compressed COCO RLE in pycocotools' form (``counts`` is bytes)."""
     height, width = mask.size
     columns = np.zeros((width, height), dtype=np.uint8)  # runs go down the columns
     if mask.crop.size:
         rows, across = mask.window
         columns[across, rows] = cv2.transpose(mask.crop.view(np.uint8))
-    packed: dict[str, Any] = coco_mask.encode(columns.T)
-    return packed
+    return dict(coco_mask.encode(columns.T))
 
 
 # Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height).
@@ -254,7 +254,7 @@ def _total(counts: Any, frame: NDArray[np.uint8]) -> int:
     return sum(runs)
 
 
-def _rle_size(rle: Mapping[str, Any]) -> Size:
+def _rle_size(rle: Fields) -> Size:
     size = rle.get("size")
     if (
         not isinstance(size, list | tuple)
