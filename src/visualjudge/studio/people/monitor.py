@@ -62,7 +62,7 @@ def progress(
         rater.name,
         rater.counted,
         left,
-        None if last is None else max(0.0, ((now or datetime.now(UTC)) - last).total_seconds()),
+        None if last is None else ((now or datetime.now(UTC)) - last).total_seconds(),
         _share([is_right(question(line["id"]), verdict_of(line)) for line in known]),
         _share([_same(line["value"], first[line["id"]]["value"]) for line in again]),
         _share([line["status"] == "cannot_tell" for line in counted]),
