@@ -554,7 +554,7 @@ def test_images_use_the_pane_and_legends_show_colours(
             "return [...s.querySelectorAll('canvas')].map(() => s.scale() * s.base.width)"
         )
         assert len(widths) == 3
-        assert min(widths) > 350  # in one row, they were 298 pixels wide
+        assert min(widths) > 420  # above their legends, they were 368 pixels wide
         text = browser.js("return document.querySelector('.text-option pre').textContent")
         assert "#" not in text
         assert browser.js("return document.querySelector('.swatch').style.background") == (

@@ -34,6 +34,25 @@ def test_bytes_are_fetched_as_they_are() -> None:
     assert fetch([(200, PNG, {"Content-Type": "text/html", "Set-Cookie": "a=b"})]) == PNG
 
 
+def test_a_host_that_is_late_again_has_less_time_until_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(image_parts, "_SHORTEST_S", 0.25)
+
+    async def main() -> list[str]:
+        told = []
+        async with serving(1.0, 1.0, 1.0, (200, PNG, {}), 1.0) as server:
+            for _ in range(5):
+                try:
+                    await fetch_image(server.url, allow_private=True, timeout_s=0.6)
+                    told.append("fetched")
+                except DataError as error:
+                    told.append(str(error).partition("within ")[2])
+        return told
+
+    assert asyncio.run(main()) == ["0.6 s", "0.3 s", "0.25 s", "fetched", "0.6 s"]
+
+
 def test_a_redirect_is_followed_and_its_target_checked_again() -> None:
     assert fetch([(302, b"", {"Location": "/b.png"}), (200, PNG, {})]) == PNG
     with pytest.raises(DataError, match="cannot be fetched"):

@@ -166,6 +166,30 @@ def test_a_probe_that_passes_has_no_example(judged: Site, monkeypatch: pytest.Mo
     assert [one.example for one in judged_by((shelf.study.root, place)).probes] == [None]
 
 
+def test_a_probe_that_fails_by_refusals_shows_one_where_the_unchanged_question_has_an_answer(
+    tmp_path: Path,
+) -> None:
+    asked: list[Any] = [
+        pair(
+            i + 100 * changed,
+            (9.0, 1.0),
+            image_id=f"i{i}",
+            probe=Probe("renamed", "change", f"g{i}", "names", "any")
+            if changed
+            else Probe("control", "control", f"g{i}", "nothing", "any"),
+        )
+        for i in range(30)
+        for changed in (False, True)
+    ]
+    root = write_dataset(tmp_path / "ds", asked)
+    refused = {"q0", "q1"} | {f"q{i}" for i in range(100, 130)}
+    verdicts = [said(q, q.answer, status="refusal" if q.id in refused else "ok") for q in asked]
+    write_run(tmp_path / "run", root, verdicts)
+    (place,) = find_places([tmp_path]).runs
+    (shown,) = judged_by((root, place)).probes
+    assert (shown.result.state, shown.example, shown.unchanged) == ("fail", "q102", "q2")
+
+
 def _answered(site: Site) -> Any:
     return load_study([site.places.runs[0].root]).answered[0]
 

@@ -10,7 +10,7 @@ here.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from visualjudge.analysis import figures as f
 from visualjudge.analysis.figure_text import (
@@ -36,20 +36,21 @@ from visualjudge.analysis.pairwise_figures import (
 from visualjudge.analysis.table_layout import (
     Column,
     Json,
-    Table,
+    Layout,
     as_named,
     block,
     blocks,
     counts,
     figure,
+    named,
     of_row,
     plain,
 )
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 
-HOLM = Column("p_holm", "p_holm", "p (Holm)", p_value)
-SCOPE = Column("value", "value", "Questions", text=True)
-TASK = Column("task", "task", "Task", plain_name, text=True)
+HOLM = named("p_holm", "p (Holm)", p_value)
+SCOPE = named("value", "Questions")
+TASK = named("task", "Task", plain_name, text=True)
 
 
 def _of_status(name: str, status: str) -> Column:
@@ -57,72 +58,62 @@ def _of_status(name: str, status: str) -> Column:
 
 
 DECLINED_ONES = (_of_status("declined", DECLINED), _of_status("cannot_tell", CANNOT_TELL))
-ESTIMATE: Table[Estimate] = Table(
-    (Column("value", "value"), Column("ci95", "interval"), *as_named("n", "images", "why"))
+ESTIMATE = Layout[Estimate](
+    Column("value", "value"), Column("ci95", "interval"), *as_named("n", "images", "why")
 )
 
-ACCURACY: Table[Accuracy] = Table(
-    (
-        *counts("share"),
-        *figure("accuracy", "share", ends="ci95"),
-        Column("failed", "failed"),
-        *DECLINED_ONES,
-        Column(
-            "accuracy_bounds",
-            lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
-        ),
-        Column("accuracy_parsed", "parsed.value"),
-        Column("accuracy_parsed_ci95", "parsed.interval"),
-        *as_named("answered_a", "causes"),
-    )
+ACCURACY = Layout[Accuracy](
+    *counts("share"),
+    *figure("accuracy", "share", ends="ci95"),
+    Column("failed", "failed"),
+    *DECLINED_ONES,
+    Column(
+        "accuracy_bounds",
+        lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
+    ),
+    Column("accuracy_parsed", "parsed.value"),
+    Column("accuracy_parsed_ci95", "parsed.interval"),
+    *as_named("answered_a", "causes"),
 )
 
-SWAP: Table[Swap] = Table(
-    (
-        Column("n", "consistency.n"),
-        Column("images", "consistency.images"),
-        Column("consistency", "consistency.value"),
-        Column("right_in_both", "right_in_both.value"),
-        Column("right_in_both_ci95", "right_in_both.interval"),
-        *as_named("consistency_parsed", "withheld"),
-        Column("ci95", "consistency.interval"),
-    )
+SWAP = Layout[Swap](
+    Column("n", "consistency.n"),
+    Column("images", "consistency.images"),
+    Column("consistency", "consistency.value"),
+    Column("right_in_both", "right_in_both.value"),
+    Column("right_in_both_ci95", "right_in_both.interval"),
+    *as_named("consistency_parsed", "withheld"),
+    Column("ci95", "consistency.interval"),
 )
 
-PREFERENCE: Table[Preference] = Table(
-    (
-        Column("feature", "feature"),
-        Column("leans_to", "leans_to", "Preference for", text=True),
-        *counts("estimate"),
-        *figure("preference", "estimate", "Points", points, ends="ci95"),
-        HOLM,
-        *as_named("p", "flagged"),
-    )
+PREFERENCE = Layout[Preference](
+    Column("feature", "feature"),
+    named("leans_to", "Preference for"),
+    *counts("estimate"),
+    *figure("preference", "estimate", "Points", points, ends="ci95"),
+    HOLM,
+    *as_named("p", "flagged"),
 )
 
-RANKING: Table[f.Ranking] = Table(
-    (
-        *counts("exact"),
-        Column("failed", "failed"),
-        *figure("kendall_tau", "tau", ends="ci95"),
-        *figure("exact", "exact"),
-        *figure("top1", "top1"),
-    )
+RANKING = Layout[f.Ranking](
+    *counts("exact"),
+    Column("failed", "failed"),
+    *figure("kendall_tau", "tau", ends="ci95"),
+    *figure("exact", "exact"),
+    *figure("top1", "top1"),
 )
 
-SCORING: Table[f.Scoring] = Table(
-    (
-        *as_named("n", "failed"),
-        Column("images", "mae.images"),
-        Column("within_image_tau", "within.value"),
-        Column("within_image_ci95", "within.interval"),
-        Column("within_image_n", "within.n"),
-        Column("within_image_images", "within.images"),
-        *figure("spearman", "spearman", ends="ci95"),
-        *figure("pearson", "pearson"),
-        *figure("mae", "mae"),
-        *figure("bias", "bias"),
-    )
+SCORING = Layout[f.Scoring](
+    *as_named("n", "failed"),
+    Column("images", "mae.images"),
+    Column("within_image_tau", "within.value"),
+    Column("within_image_ci95", "within.interval"),
+    Column("within_image_n", "within.n"),
+    Column("within_image_images", "within.images"),
+    *figure("spearman", "spearman", ends="ci95"),
+    *figure("pearson", "pearson"),
+    *figure("mae", "mae"),
+    *figure("bias", "bias"),
 )
 
 
@@ -130,43 +121,35 @@ def _points(row: f.Sensitivity) -> list[Json]:
     return [dict(zip(("x", "share", "n"), point, strict=True)) for point in row.points]
 
 
-SENSITIVITY: Table[f.Sensitivity] = Table(
-    (
-        SCOPE,
-        Column("against", "against", "Distance", text=True),
-        *counts("jnd"),
-        Column("jnd", "jnd.value"),
-        Column("ci95", "jnd.interval"),
-        *as_named("scope", "alpha", "beta", "lapse", "floor", "slope_p"),
-        Column("reason", "jnd.why"),
-        Column("points", _points),
-    )
+SENSITIVITY = Layout[f.Sensitivity](
+    SCOPE,
+    named("against", "Distance"),
+    *counts("jnd"),
+    Column("jnd", "jnd.value"),
+    Column("ci95", "jnd.interval"),
+    *as_named("scope", "alpha", "beta", "lapse", "floor", "slope_p"),
+    Column("reason", "jnd.why"),
+    Column("points", _points),
 )
 
-ENCODING: Table[f.Encoding] = Table(
-    (
-        Column("encoding", "name"),
-        *counts("share"),
-        *figure("accuracy", "share", ends="ci95"),
-        *as_named("tokens", "standing"),
-    )
+ENCODING = Layout[f.Encoding](
+    Column("encoding", "name"),
+    *counts("share"),
+    *figure("accuracy", "share", ends="ci95"),
+    *as_named("tokens", "standing"),
 )
 
-DUEL: Table[f.EncodingDuel] = Table(
-    (
-        *as_named("first", "second", "p", "p_holm"),
-        Column("pairs", "gap.n"),
-        Column("images", "gap.images"),
-        *figure("difference", "gap", ends="ci95"),
-    )
+DUEL = Layout[f.EncodingDuel](
+    *as_named("first", "second", "p", "p_holm"),
+    Column("pairs", "gap.n"),
+    Column("images", "gap.images"),
+    *figure("difference", "gap", ends="ci95"),
 )
 
-CHOICE: Table[f.EncodingChoice] = Table(
-    (
-        *as_named("task", "recommended", "reason"),
-        blocks("encodings", "encodings", ENCODING),
-        blocks("comparisons", "duels", DUEL),
-    )
+CHOICE = Layout[f.EncodingChoice](
+    *as_named("task", "recommended", "reason"),
+    blocks("encodings", "encodings", ENCODING),
+    blocks("comparisons", "duels", DUEL),
 )
 
 
@@ -189,28 +172,24 @@ def _part(name: str, title: str) -> tuple[Column, Column, Column]:
     )
 
 
-VARIANCE: Table[f.Variance] = Table(
-    (
-        TASK,
-        Column("n", "n", "Verdicts", number),
-        *_part("item", "Pair"),
-        *_part("encoding", "Encoding"),
-        *_part("item_x_encoding", "Pair × encoding"),
-        *_part("order", "Order + chance"),
-        *_part("repeat", "Repeat"),
-        Column("total", "total"),
-        Column("image", lambda v: v.parts.get("image")),
-        Column("ci95", "ends"),
-        of_row("From the image", lambda v: variance_share(v, "image")),
-    )
+VARIANCE = Layout[f.Variance](
+    TASK,
+    named("n", "Verdicts", number),
+    *_part("item", "Pair"),
+    *_part("encoding", "Encoding"),
+    *_part("item_x_encoding", "Pair × encoding"),
+    *_part("order", "Order + chance"),
+    *_part("repeat", "Repeat"),
+    Column("total", "total"),
+    Column("image", lambda v: v.parts.get("image")),
+    Column("ci95", "ends"),
+    of_row("From the image", lambda v: variance_share(v, "image")),
 )
 
-UNREAD: Table[f.Unread] = Table(
-    (
-        *as_named("n", "failed", "causes", "extracted"),
-        *DECLINED_ONES,
-        _of_status("no_reply", NO_REPLY),
-    )
+UNREAD = Layout[f.Unread](
+    *as_named("n", "failed", "causes", "extracted"),
+    *DECLINED_ONES,
+    _of_status("no_reply", NO_REPLY),
 )
 
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
@@ -222,18 +201,16 @@ def _in_words(row: f.ProbeResult) -> str:
     return PROBE_STATES[row.state]
 
 
-PROBE: Table[f.ProbeResult] = Table(
-    (
-        Column("name", "name", "Probe", plain_name, text=True),
-        Column("design", "design"),
-        *counts("effect"),
-        *figure("effect", "effect", "Effect, points", points, ends="ci95"),
-        Column("margin", "margin", "Margin", points),
-        HOLM,
-        Column("failed", "failed", "No answer", number),
-        Column("state", "state", "State", text=True, shown=_in_words),
-        Column("example", "example"),
-    )
+PROBE = Layout[f.ProbeResult](
+    named("name", "Probe", plain_name, text=True),
+    Column("design", "design"),
+    *counts("effect"),
+    *figure("effect", "effect", "Effect, points", points, ends="ci95"),
+    named("margin", "Margin", points),
+    HOLM,
+    named("failed", "No answer", number),
+    Column("state", "state", "State", shown=_in_words),
+    Column("example", "example"),
 )
 
 PHOTOGRAPH_STATES = {
@@ -241,85 +218,69 @@ PHOTOGRAPH_STATES = {
     "not_needed": "not needed",
     "not_shown": "can’t tell yet",
 }
-PHOTOGRAPH: Table[f.Photograph] = Table(
-    (
-        Column("task", "task", "Questions", plain_name, text=True),
-        *counts("first.gain"),
-        Column("with", "first.seen.value", "With the photograph", percent),
-        Column("other", lambda p: p.other and p.other.blind.value, "With another", percent),
-        Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent),
-        *figure("gain", "first.gain", "Gain over grey, points", points, ends="interval"),
-        Column("gain_over_other", lambda p: p.other and p.other.gain.value, "Over another", points),
-        Column(
-            "interval_over_other", lambda p: p.other and p.other.gain.interval, "95 %", percents
-        ),
-        Column("state", "state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True),
-    )
+PHOTOGRAPH = Layout[f.Photograph](
+    named("task", "Questions", plain_name, text=True),
+    *counts("first.gain"),
+    Column("with", "first.seen.value", "With the photograph", percent),
+    Column("other", lambda p: p.other and p.other.blind.value, "With another", percent),
+    Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent),
+    *figure("gain", "first.gain", "Gain over grey, points", points, ends="interval"),
+    Column("gain_over_other", lambda p: p.other and p.other.gain.value, "Over another", points),
+    Column("interval_over_other", lambda p: p.other and p.other.gain.interval, "95 %", percents),
+    named("state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True),
 )
 
-TASK_GAP: Table[f.TaskGap] = Table(
-    (
-        *counts("gap"),
-        *figure("difference", "gap", "Points", points, ends="ci95"),
-        *as_named("p", "p_holm"),
-    )
+TASK_GAP = Layout[f.TaskGap](
+    *counts("gap"),
+    *figure("difference", "gap", "Points", points, ends="ci95"),
+    *as_named("p", "p_holm"),
 )
-COMPARISON: Table[f.Comparison] = Table(
-    (
-        Column("a", "a", "First", text=True),
-        Column("b", "b", "Second", text=True),
-        Column("n", "questions", "Questions in common", number),
-        Column("images", "gap.images", "Images", number),
-        *figure("difference", "gap", "Points", points, ends="ci95"),
-        *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
-        Column("mcnemar_p", "p"),
-        *figure("kappa", "kappa", "κ of the two", number),
-        HOLM,
-        Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
-    )
+COMPARISON = Layout[f.Comparison](
+    named("a", "First"),
+    named("b", "Second"),
+    Column("n", "questions", "Questions in common", number),
+    Column("images", "gap.images", "Images", number),
+    *figure("difference", "gap", "Points", points, ends="ci95"),
+    *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
+    Column("mcnemar_p", "p"),
+    *figure("kappa", "kappa", "κ of the two", number),
+    HOLM,
+    Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
 )
 
 
-def _with_bound(row: f.SourceRow) -> Estimate:
-    """Return the strength as reports show it. A source without a loss, or without a win, has only
+def _ends(row: f.SourceRow) -> Ends | None:
+    """Return the interval as reports show it. A source without a loss, or without a win, has only
     one end of its interval.
     """
-    return replace(row.strength, interval=row.strength.interval or row.bound)
+    return row.strength.interval or row.bound
 
 
-SOURCE: Table[f.SourceRow] = Table(
-    (
-        Column("source", "source", "Source", text=True),
-        *as_named("group", "bound"),
-        Column("images", "strength.images", "Images", number),
-        *figure("strength", "strength", "Strength", number, ends="ci95", shown=_with_bound),
-        *figure("controlled", "controlled", "Controlled", number),
-        Column("rank", "rank", "Rank"),
-        Column("rank_set", "rank_set", "Ranks, 95 %", ranks),
-    )
+SOURCE = Layout[f.SourceRow](
+    named("source", "Source"),
+    *as_named("group", "bound"),
+    Column("images", "strength.images", "Images", number),
+    *figure("strength", "strength", "Strength", number, ends="ci95", shown=_ends),
+    *figure("controlled", "controlled", "Controlled", number),
+    named("rank", "Rank", str),
+    named("rank_set", "Ranks, 95 %", ranks),
 )
 
-LEADERBOARD: Table[f.Leaderboard] = Table(
-    (blocks("rows", "rows", SOURCE), *as_named("n", "regularised"))
+LEADERBOARD = Layout[f.Leaderboard](blocks("rows", "rows", SOURCE), *as_named("n", "regularised"))
+
+LEAK = Layout[f.Leak](
+    named("scope", "Questions", plain_name, text=True),
+    named("rule", "Rule"),
+    *counts("share", "Applies to"),
+    *figure("accuracy", "share", "Accuracy", ends="ci95"),
+    *as_named("p", "flagged"),
+    HOLM,
 )
 
-LEAK: Table[f.Leak] = Table(
-    (
-        Column("scope", "scope", "Questions", plain_name, text=True),
-        Column("rule", "rule", "Rule", text=True),
-        *counts("share", "Applies to"),
-        *figure("accuracy", "share", "Accuracy", ends="ci95"),
-        *as_named("p", "flagged"),
-        HOLM,
-    )
-)
-
-DATASET: Table[f.DatasetFacts] = Table(
-    (
-        *as_named("path", "questions_sha256", "version", "seed", "questions", "images"),
-        *as_named("by_question_type", "asked", "images_asked", "probed"),
-        Column("where", lambda d: list(d.where)),
-    )
+DATASET = Layout[f.DatasetFacts](
+    *as_named("path", "questions_sha256", "version", "seed", "questions", "images"),
+    *as_named("by_question_type", "asked", "images_asked", "probed"),
+    Column("where", lambda d: list(d.where)),
 )
 
 
@@ -386,53 +347,51 @@ def _cells(name: str) -> Column:
     return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
 
 
-JUDGE: Table[f.JudgeResult] = Table(
-    (
-        Column("judge", "name", "Judge", text=True, shown="title"),
-        *as_named("simulated", "run", "verdicts", "expected", "missing", "questions"),
-        *as_named("asked_like", "status", "info", "as_published"),
-        Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
-        Column("latency_median_s", "latency_s"),
-        Column("problems", lambda j: list(j.problems)),
-        Column("warnings", lambda j: list(j.warnings)),
-        Column("identity", lambda j: [asdict(row) for row in j.identity]),
-        Column("pairwise", _pairwise),
-        Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
-        Column(None, "pairwise.accuracy.share.images", "Images", number),
-        Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
-        Column(
-            None,
-            lambda j: None if j.pairwise.accuracy.none else j.pairwise.macro.value,
-            "Accuracy, mean over tasks",
-            percent,
-        ),
-        Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
-        of_row("Without an answer", unanswered_of),
-        Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
-        Column(None, "pairwise.constant", "Best constant answer", percent),
-        Column(None, "pairwise.accuracy.answered_a", "Answered A", percent),
-        Column(None, "pairwise.ties", "Answered tie", percent),
-        Column(None, "pairwise.swap.consistency.value", "Same when swapped", percent),
-        Column(None, "pairwise.swap.consistency_parsed", "Same of the replies read", percent),
-        block("ranking", "ranking", RANKING),
-        Column(None, "ranking.tau.value", "Ranking τ-b", number),
-        block("scoring", "scoring", SCORING),
-        Column(None, "scoring.within.value", "Scoring τ-b in an image", number),
-        Column(None, "scoring.spearman.value", "Scoring ρ over all images", number),
-        _cells("by_task"),
-        _cells("by_encoding"),
-        _cells("by_error_type"),
-        blocks("bias", "bias", PREFERENCE),
-        blocks("sensitivity", "sensitivity", SENSITIVITY),
-        blocks("encodings", "encodings", CHOICE),
-        blocks("variance", "variance", VARIANCE),
-        block("leaderboard", "leaderboard", LEADERBOARD),
-        block("unread", "unread", UNREAD),
-        Column(
-            "as_published_of",
-            lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
-        ),
-        blocks("probes", "probes", PROBE),
-        Column("photograph", lambda j: photograph(j.photograph)),
-    )
+JUDGE = Layout[f.JudgeResult](
+    Column("judge", "name", "Judge", shown="title"),
+    *as_named("simulated", "run", "verdicts", "expected", "missing", "questions"),
+    *as_named("asked_like", "status", "info", "as_published"),
+    Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
+    Column("latency_median_s", "latency_s"),
+    Column("problems", lambda j: list(j.problems)),
+    Column("warnings", lambda j: list(j.warnings)),
+    Column("identity", lambda j: [asdict(row) for row in j.identity]),
+    Column("pairwise", _pairwise),
+    Column(None, "pairwise.accuracy.share.n", "Verdicts on pairs", number),
+    Column(None, "pairwise.accuracy.share.images", "Images", number),
+    Column(None, "pairwise.accuracy.shown", "Accuracy (95 %)", with_ends),
+    Column(
+        None,
+        lambda j: None if j.pairwise.accuracy.none else j.pairwise.macro.value,
+        "Accuracy, mean over tasks",
+        percent,
+    ),
+    Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
+    of_row("Without an answer", unanswered_of),
+    Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
+    Column(None, "pairwise.constant", "Best constant answer", percent),
+    Column(None, "pairwise.accuracy.answered_a", "Answered A", percent),
+    Column(None, "pairwise.ties", "Answered tie", percent),
+    Column(None, "pairwise.swap.consistency.value", "Same when swapped", percent),
+    Column(None, "pairwise.swap.consistency_parsed", "Same of the replies read", percent),
+    block("ranking", "ranking", RANKING),
+    Column(None, "ranking.tau.value", "Ranking τ-b", number),
+    block("scoring", "scoring", SCORING),
+    Column(None, "scoring.within.value", "Scoring τ-b in an image", number),
+    Column(None, "scoring.spearman.value", "Scoring ρ over all images", number),
+    _cells("by_task"),
+    _cells("by_encoding"),
+    _cells("by_error_type"),
+    blocks("bias", "bias", PREFERENCE),
+    blocks("sensitivity", "sensitivity", SENSITIVITY),
+    blocks("encodings", "encodings", CHOICE),
+    blocks("variance", "variance", VARIANCE),
+    block("leaderboard", "leaderboard", LEADERBOARD),
+    block("unread", "unread", UNREAD),
+    Column(
+        "as_published_of",
+        lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
+    ),
+    blocks("probes", "probes", PROBE),
+    Column("photograph", lambda j: photograph(j.photograph)),
 )

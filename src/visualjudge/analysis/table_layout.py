@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from visualjudge.analysis.figure_text import NONE, number, percent, percents, points, span
-from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core import text_tables
 
 Row = TypeVar("Row")
@@ -24,45 +23,38 @@ class Column:
     """One column.
 
     ``key`` is its name in files (None: only shown); ``get`` is the path of its value in the row,
-    such as ``gap.n``, or a function of the row. ``title`` and
-    ``show``, a format of the value, are for readers; ``shown`` is the path or function of the value
-    that they see, if it is another. A column of ``text`` is left-aligned.
+    such as ``gap.n``, or a function of the row. ``title`` and ``show``, a format of the value, are
+    for readers; ``shown`` is the path or function of the value that they see, if it is another. A
+    column without a format, or of ``text``, is left-aligned.
     """
 
     key: str | None
     get: str | Callable[[Any], Any]
     title: str | None = None
-    show: Callable[[Any], str] = str
+    show: Format | None = None
     text: bool = False
     shown: str | Callable[[Any], Any] | None = None
 
     def value(self, row: object) -> Any:
         """Return the value for files."""
-        return self.get(row) if callable(self.get) else attrgetter(self.get)(row)
+        return _of(row, self.get)
 
     def cell(self, row: object) -> str:
         """Return the value as readers see it."""
-        if self.shown is None:
-            return self.show(self.value(row))
-        seen = self.shown(row) if callable(self.shown) else attrgetter(self.shown)(row)
-        return self.show(seen)
+        return (self.show or str)(_of(row, self.shown or self.get))
 
 
-@dataclass(frozen=True)
-class Table(Generic[Row]):
-    """A table's columns, in order."""
+def _of(row: object, get: str | Callable[[Any], Any]) -> Any:
+    return get(row) if callable(get) else attrgetter(get)(row)
 
-    columns: tuple[Column, ...]
 
-    @property
-    def shown(self) -> tuple[Column, ...]:
-        """The columns that reports show."""
-        return tuple(column for column in self.columns if column.title is not None)
+class Layout(Generic[Row]):
+    """A table's columns, in order; reports show those that have a title."""
 
-    @property
-    def titles(self) -> list[str]:
-        """Return the headings of the shown columns."""
-        return [column.title or "" for column in self.shown]
+    def __init__(self, *columns: Column) -> None:
+        self.columns = columns
+        self.shown = [column for column in columns if column.title is not None]
+        self.titles = [column.title or "" for column in self.shown]
 
     def json(self, row: Row) -> Json:
         """Return the row as stored in files."""
@@ -98,6 +90,11 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def named(name: str, title: str, show: Format | None = None, text: bool = False) -> Column:
+    """Return the column of a field that has the same name in files."""
+    return Column(name, name, title, show, text)
+
+
 def figure(
     name: str,
     path: str,
@@ -105,20 +102,19 @@ def figure(
     show: Callable[[float | None], str] = percent,
     *,
     ends: str | None = None,
-    shown: Callable[[Any], Estimate] | None = None,
+    shown: Callable[[Any], Any] | None = None,
 ) -> tuple[Column, ...]:
     """Return the columns of the estimate at ``path``: its value, its interval (``NAME_ci95``, or
     ``ends``), and why it has none.
 
-    ``shown`` returns the estimate that readers see instead.
+    ``shown`` returns the interval that readers see instead.
     """
-    seen = shown or attrgetter(path)
     interval = f"{name}_ci95" if ends is None else ends
     spread = percents if show in (percent, points) else span
     both = None if title is None else "95 %"
     return (
-        Column(name, f"{path}.value", title, show, shown=lambda row: seen(row).value),
-        Column(interval, f"{path}.interval", both, spread, shown=lambda row: seen(row).interval),
+        Column(name, f"{path}.value", title, show),
+        Column(interval, f"{path}.interval", both, spread, shown=shown),
         Column(f"{interval}_why", f"{path}.why"),
     )
 
@@ -136,13 +132,13 @@ def as_named(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, name) for name in names)
 
 
-def block(key: str, path: str, table: Table[Any]) -> Column:
+def block(key: str, path: str, table: Layout[Any]) -> Column:
     """Return the column of the record at ``path`` as an object."""
     get = attrgetter(path)
     return Column(key, lambda row: table.json(get(row)))
 
 
-def blocks(key: str, path: str, table: Table[Any]) -> Column:
+def blocks(key: str, path: str, table: Layout[Any]) -> Column:
     """Return the column of the records at ``path`` as a list of objects."""
     get = attrgetter(path)
     return Column(key, lambda row: [table.json(one) for one in get(row)])
@@ -158,7 +154,7 @@ EMPTY = frozenset(f"{NONE} ()")
 
 
 def grid(
-    columns: Table[Row],
+    columns: Layout[Row],
     rows: Iterable[Row],
     *,
     title: str = "",
@@ -183,6 +179,6 @@ def grid(
         tuple(notes),
         title,
         keys,
-        tuple(not columns.shown[k].text for k in kept),
+        tuple(not (columns.shown[k].text or columns.shown[k].show is None) for k in kept),
         frozenset(k for k, row in enumerate(found) if hit(row)),
     )

@@ -165,8 +165,11 @@ class VllmClient(ApiClient):
         base_url: str | None = None,
         **options: Any,
     ) -> None:
-        at = f"http://{ip_address or '127.0.0.1'}:{port or 8000}/v1"
-        super().__init__(model_name, base_url=base_url or at, **options)
+        super().__init__(
+            model_name,
+            base_url=base_url or f"http://{ip_address or '127.0.0.1'}:{port or 8000}/v1",
+            **options,
+        )
 
     def _effort(self) -> Json:
         # Chat templates read ``enable_thinking`` (Qwen, GLM) or ``reasoning_effort`` (gpt-oss).

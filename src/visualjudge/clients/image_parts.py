@@ -18,7 +18,7 @@ import ipaddress
 import os
 import re
 import socket
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -176,7 +176,9 @@ def _weight(part: ImagePart) -> int:
 
 # ---------------------------------------------------------------- downloads
 
-_TIMEOUT_S = 20.0
+_TIMEOUT_S, _SHORTEST_S = 20.0, 1.0
+# Downloads from each host that took too long, since the last one that did not.
+_LATE: Counter[str] = Counter()
 _MOST_HOPS = 5
 _HEADERS = {"User-Agent": "visualjudge", "Accept": "image/*"}
 
@@ -192,17 +194,22 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIME
         Whether the host may be loopback, link-local, private or otherwise not on the public
         internet.
     timeout_s
-        Seconds for the whole download.
+        Seconds for the whole download; a share of it while the host is late, at least a second.
 
     Raises
     ------
     DataError
         If it cannot be fetched, is refused, or is larger than 64 MiB.
     """
+    host = url.partition("://")[2].partition("/")[0]
+    within = max(timeout_s / (1 + _LATE[host]), min(timeout_s, _SHORTEST_S))
     try:
-        return await _fetched(url, allow_private, timeout_s)
+        content = await _fetched(url, allow_private, within)
+        _LATE[host] = 0
+        return content
     except TimeoutError:
-        reason = f"no answer within {timeout_s:g} s"
+        _LATE[host] += 1
+        reason = f"no answer within {within:.3g} s"
     except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
         reason = one_line(str(error)) or type(error).__name__
     # Redirects have addresses with signatures too.
@@ -234,8 +241,9 @@ async def _fetched(url: str, allow_private: bool, timeout_s: float) -> bytes:
 def _public_socket(address: tuple[Any, ...]) -> socket.socket:
     family, kind, protocol, _, (host, *_) = address
     if not is_public(str(host)):
-        reason = f"{host} is not a public address; --allow-private-urls permits it"
-        raise PermissionError(errno.EACCES, reason)
+        raise PermissionError(
+            errno.EACCES, f"{host} is not a public address; --allow-private-urls permits it"
+        )
     return socket.socket(family, kind, protocol)
 
 

@@ -306,8 +306,9 @@ class RemoteClient(ABC):
     async def near_names(self) -> str:
         """Return ``; did you mean NAME?``, or the names that the server lists, or an empty text."""
         try:
-            url = self.address(self.models_path)
-            body = self.object_of(await self.wire.send("GET", url, self.headers()))
+            body = self.object_of(
+                await self.wire.send("GET", self.address(self.models_path), self.headers())
+            )
         except ClientError:
             return ""
         rows = body.get("data") or body.get("models")

@@ -80,8 +80,7 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
     message = one_line(_message(errors) or text or "(empty body)")
     if 300 <= status < 400:
         message = f"redirects are not followed, base_url must name the server itself ({message})"
-    filtered = status in _FILTERING and _CONTENT_FILTER.search(text)
-    kind = ContentFiltered if filtered else ApiError
+    kind = ContentFiltered if status in _FILTERING and _CONTENT_FILTER.search(text) else ApiError
     return kind(status, message, retry_after=_wait_s([headers, *errors], message))
 
 
@@ -110,8 +109,7 @@ def one_line(text: str) -> str:
     """Return a text on one line without control characters, shortened to a few hundred
     characters.
     """
-    line = " ".join(text[:LONGEST_SEARCHED].split())
-    line = "".join(letter for letter in line if letter.isprintable())
+    line = "".join(filter(str.isprintable, " ".join(text[:LONGEST_SEARCHED].split())))
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
@@ -151,7 +149,6 @@ def _seconds(stated: Any) -> float | None:
 def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         yield value
-    inner = value.values() if isinstance(value, Mapping) else value
     if levels and isinstance(value, Mapping | list):
-        for item in inner:
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _objects(item, levels - 1)

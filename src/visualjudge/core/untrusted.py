@@ -64,7 +64,7 @@ BOUNDS: dict[Kind, Bound] = {
     "table": Bound(1024 * MIB),
     "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
     "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
-    "parquet": Bound(64 << 30, unpacked=MEMORY_APART, items=100_000_000),
+    "parquet": Bound(64 << 30, unpacked=MEMORY_APART, items=20_000_000),
     "image": Bound(256 * MIB, items=120_000_000),
     "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
     "model": Bound(4 * MIB),

@@ -1,7 +1,6 @@
 """Mistakes in what is imported: sources with the same predictions, coordinates of another form,
 sides that are exchanged, truths that nobody can find; and why an import scores low, by trying
-likely mistakes on a few of its images. The mistakes of each type are in
-``vision/<type>/misread.py``.
+likely mistakes on a few of its images. Each type states its own, as ``misreadings``.
 """
 
 from __future__ import annotations

@@ -83,14 +83,15 @@ class Judged:
 
     judge: RunPlace
     answer: ModelAnswer | None = None
+    photograph: str = ""
     probes: tuple[ShownProbe, ...] = ()
     why: str = ""
 
     @property
     def failing(self) -> list[str]:
         """Return the names of the probes that it fails."""
-        failed = [one.result.name for one in self.probes if one.result.state == "fail"]
-        return [name.replace("_", " ") for name in failed]
+        failed = (one.result for one in self.probes if one.result.state == "fail")
+        return [result.name.replace("_", " ") for result in failed]
 
 
 def judged(job: tuple[Path, RunPlace]) -> Judged:
@@ -103,12 +104,11 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
 
     try:
         analysis = analyse([place.root], dataset=root)
-        answer = card_of(analysis).judges[0].models
-        results = sorted(
-            analysis.results.judges[0].probes, key=lambda row: [*STATES].index(row.state)
-        )
+        judge = analysis.results.judges[0]
+        results = sorted(judge.probes, key=lambda row: [*STATES].index(row.state))
         shown = tuple(_shown(analysis.study.answered[0], results))
-        return Judged(place, answer, shown)
+        photograph = "".join(row.sentence for row in judge.photograph[:1])
+        return Judged(place, card_of(analysis).judges[0].models, photograph, shown)
     except VisualJudgeError as error:
         return Judged(place, why=str(error))
 
@@ -123,13 +123,14 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
         failed, counted = failing(table, control, result), COUNTED[result.design]
         about = PROBES[result.name].about if result.name in PROBES else ""
         if failed.is_empty():
-            failed, counted = table.filter(usable=False), "gave no answer"
+            refused = table.filter(usable=False)
+            told = refused.join(control.filter("usable"), ["probe_group", "order"], how="semi")
+            failed, counted = told.vstack(refused), "gave no answer"
         if result.state == "pass" or failed.is_empty():
             yield ShownProbe(result, about, None, None, "")
         else:
-            row = failed.row(0, named=True)
-            unlike = unchanged.get(row["probe_group"])
-            yield ShownProbe(result, about, str(row["id"]), unlike, counted)
+            identity, group = failed.select("id", "probe_group").row(0)
+            yield ShownProbe(result, about, identity, unchanged.get(group), counted)
 
 
 def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:
@@ -138,8 +139,8 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
 
     read = table.filter("usable")
     if result.design == "change":
-        right = control.filter("right").unique(["probe_group", "order"])
-        return read.filter(~pl.col("right")).join(right, on=["probe_group", "order"], how="semi")
+        wrong = read.filter(~pl.col("right"))
+        return wrong.join(control.filter("right"), ["probe_group", "order"], how="semi")
     if result.design == "cue":
         return read.filter((pl.col("text") == pl.col("probe_cue")) & ~pl.col("right"))
     if result.design == "same":

@@ -84,6 +84,13 @@ class Encoding:
     title: str = ""
 
 
+def drawn(type: str, kind: Kind, draw: Draw, *rows: tuple[str, str, Style]) -> tuple[Encoding, ...]:
+    """Return the encodings of a type that one function draws, from (stem, title, style) each."""
+    return tuple(
+        Encoding(type, stem, kind, draw, style, title=title) for stem, title, style in rows
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Both:
     """Drawing function of a combo: the text of one encoding with the image and legend of

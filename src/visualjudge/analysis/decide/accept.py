@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.estimate import LEVEL, jeffreys_bound, ratio
 from visualjudge.analysis.figure_text import number, percent
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.table_layout import Column, grid
+from visualjudge.analysis.table_layout import Layout, grid, named
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray
@@ -106,16 +105,14 @@ class Acceptance:
         return "\n".join([self.sentence, *tables])
 
 
-PART: table_layout.Table[AcceptedPart] = table_layout.Table(
-    (
-        Column("part", "part", "Part", text=True),
-        Column("threshold", "threshold", "From", "{:g}".format),
-        Column("accepted", "accepted", "Accepted", percent),
-        Column("bad_accepted", "bad_accepted", "Bad of these", percent),
-        Column("bound", "bound", "At most", percent),
-        Column("recall", "recall", "Of the good", percent),
-        Column("predictions", "predictions", "Predictions", number),
-    )
+PART = Layout[AcceptedPart](
+    named("part", "Part"),
+    named("threshold", "From", "{:g}".format),
+    named("accepted", "Accepted", percent),
+    named("bad_accepted", "Bad of these", percent),
+    named("bound", "At most", percent),
+    named("recall", "Of the good", percent),
+    named("predictions", "Predictions", number),
 )
 
 

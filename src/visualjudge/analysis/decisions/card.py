@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import columns, table_layout
+from visualjudge.analysis import columns
 from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
@@ -64,7 +64,17 @@ from visualjudge.analysis.statistics import (
     conformal_radius,
 )
 from visualjudge.analysis.study_table import Remarks, Study
-from visualjudge.analysis.table_layout import Column, Json, as_named, block, blocks, grid, of_row
+from visualjudge.analysis.table_layout import (
+    Column,
+    Json,
+    Layout,
+    as_named,
+    block,
+    blocks,
+    grid,
+    named,
+    of_row,
+)
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
     NOTHING,
@@ -382,16 +392,14 @@ def gamed(analysis: Analysis) -> str:
     )
 
 
-CALIBRATION: table_layout.Table[Calibration] = table_layout.Table(
-    (
-        Column("brier", "brier.value"),
-        Column("brier_ci95", "brier.interval"),
-        Column("ece", "ece.value"),
-        Column("ece_ci95", "ece.interval"),
-        Column("ece_corrected", "ece_corrected.value"),
-        *as_named("n", "images"),
-        Column("bins", lambda found: [asdict(one) for one in found.bins]),
-    )
+CALIBRATION = Layout[Calibration](
+    Column("brier", "brier.value"),
+    Column("brier_ci95", "brier.interval"),
+    Column("ece", "ece.value"),
+    Column("ece_ci95", "ece.interval"),
+    Column("ece_corrected", "ece_corrected.value"),
+    *as_named("n", "images"),
+    Column("bins", lambda found: [asdict(one) for one in found.bins]),
 )
 AS_BEFORE = (
     *as_named("state", "verdict"),
@@ -399,20 +407,16 @@ AS_BEFORE = (
     blocks("checks", "checks", CHECK),
 )
 """The keys of 1.0, filled from the answer."""
-CARD_OF_TASK: table_layout.Table[Answer] = table_layout.Table(
-    (*AS_BEFORE, Column("answer", "verdict"), Column("said", "answer"))
-)
-TASK: table_layout.Table[Answer] = table_layout.Table(
-    (
-        Column(None, "judge", "Judge", text=True),
-        Column("task", "task", "Task", plain_name, text=True),
-        Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
-        Column(None, "models", "Pairs separated", separated),
-        Column(None, "models", "Resolution", resolution),
-        of_row("Accuracy", lambda task: task.checks[0].shown),
-        block("answer", "models", ANSWER),
-        Column("card", CARD_OF_TASK.json),
-    )
+CARD_OF_TASK = Layout[Answer](*AS_BEFORE, Column("answer", "verdict"), Column("said", "answer"))
+TASK = Layout[Answer](
+    Column(None, "judge", "Judge"),
+    named("task", "Task", plain_name, text=True),
+    Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
+    Column(None, "models", "Pairs separated", separated),
+    Column(None, "models", "Resolution", resolution),
+    of_row("Accuracy", lambda task: task.checks[0].shown),
+    block("answer", "models", ANSWER),
+    Column("card", CARD_OF_TASK.json),
 )
 
 
@@ -437,34 +441,30 @@ def _probable(judge: JudgeCard) -> Json | None:
 
 PROBABILITIES = Column("probabilities", _probable)
 """How often stated probabilities come true; None without probabilities."""
-IN_METRICS: table_layout.Table[JudgeCard] = table_layout.Table(
-    (block("answer", "models", ANSWER), blocks("tasks", "tasks", TASK), PROBABILITIES)
+IN_METRICS = Layout[JudgeCard](
+    block("answer", "models", ANSWER), blocks("tasks", "tasks", TASK), PROBABILITIES
 )
-JUDGE: table_layout.Table[JudgeCard] = table_layout.Table(
-    (
-        *as_named("judge", "answer"),
-        *(Column(name, f"result.{name}") for name in ("simulated", "expected", "missing")),
-        *(Column(name, f"remarks.{name}") for name in ("warnings", "problems")),
-        *AS_BEFORE,
-        block("models", "models", ANSWER),
-        blocks("tasks", "tasks", TASK),
-        Column("system", _system),
-        Column("as_published", lambda j: {one.name: one.value for one in j.result.own_scores}),
-        Column(
-            "as_published_of",
-            lambda j: {one.name: one.lacking for one in j.result.own_scores if one.lacking},
-        ),
-        PROBABILITIES,
-        Column("photograph", lambda j: columns.photograph(j.result.photograph)),
-        Column("score_radius", lambda j: j.score_radius and asdict(j.score_radius)),
-    )
+JUDGE = Layout[JudgeCard](
+    *as_named("judge", "answer"),
+    *(Column(name, f"result.{name}") for name in ("simulated", "expected", "missing")),
+    *(Column(name, f"remarks.{name}") for name in ("warnings", "problems")),
+    *AS_BEFORE,
+    block("models", "models", ANSWER),
+    blocks("tasks", "tasks", TASK),
+    Column("system", _system),
+    Column("as_published", lambda j: {one.name: one.value for one in j.result.own_scores}),
+    Column(
+        "as_published_of",
+        lambda j: {one.name: one.lacking for one in j.result.own_scores if one.lacking},
+    ),
+    PROBABILITIES,
+    Column("photograph", lambda j: columns.photograph(j.result.photograph)),
+    Column("score_radius", lambda j: j.score_radius and asdict(j.score_radius)),
 )
-CARD: table_layout.Table[Card] = table_layout.Table(
-    (
-        blocks("judges", "judges", JUDGE),
-        Column("least_images", lambda _: LEAST_IMAGES),
-        blocks("benchmarks", "benchmarks", BENCHMARK),
-        Column("moved", "moved"),
-    )
+CARD = Layout[Card](
+    blocks("judges", "judges", JUDGE),
+    Column("least_images", lambda _: LEAST_IMAGES),
+    blocks("benchmarks", "benchmarks", BENCHMARK),
+    Column("moved", "moved"),
 )
 """The card in files."""

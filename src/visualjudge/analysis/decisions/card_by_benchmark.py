@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.accuracy_cells import accuracy, guessed
 from visualjudge.analysis.figure_text import number, number3, span3
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.table_layout import Column, grid
+from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
@@ -58,18 +57,16 @@ def _figure(kind: str, part: pl.DataFrame) -> Estimate:
     return scoring_cells(part, ())[""].spearman
 
 
-BENCHMARK: table_layout.Table[BenchmarkRow] = table_layout.Table(
-    (
-        Column("judge", "judge", "Judge", text=True),
-        Column("benchmark", "benchmark", "Benchmark", text=True),
-        Column("question_type", "question_type", "Questions", text=True),
-        Column("measure", lambda row: MEASURES[row.question_type], "Measure", text=True),
-        Column("value", "figure.value", "Value", number3),
-        Column("ci95", "figure.interval", "95 %", span3),
-        Column("guessing", "guessing", "By guessing", number),
-        Column("verdicts", "verdicts", "Verdicts", number),
-        Column("failed", "failed", "Not read", number),
-    )
+BENCHMARK = Layout[BenchmarkRow](
+    named("judge", "Judge"),
+    named("benchmark", "Benchmark"),
+    named("question_type", "Questions"),
+    Column("measure", lambda row: MEASURES[row.question_type], "Measure"),
+    Column("value", "figure.value", "Value", number3),
+    Column("ci95", "figure.interval", "95 %", span3),
+    named("guessing", "By guessing", number),
+    named("verdicts", "Verdicts", number),
+    named("failed", "Not read", number),
 )
 
 

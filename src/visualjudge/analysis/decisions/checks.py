@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.figure_text import NONE, many, number, percent, percents, points, span
-from visualjudge.analysis.table_layout import Column, as_named, grid, of_row
+from visualjudge.analysis.table_layout import Column, Layout, as_named, grid, named, of_row
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.text_tables import Styled, Table
 
@@ -160,22 +159,20 @@ def _state(state: State, shown: str = "") -> Styled:
     return Styled(STATES[state] + measured, state=state, icon=ICONS[state])
 
 
-CHECK: table_layout.Table[Check] = table_layout.Table(
-    (
-        *as_named("name"),
-        Column(None, "threshold.title", "Check", text=True),
-        Column("state", "state", "State", _state, text=True),
-        Column("value", "value"),
-        of_row("Value", lambda line: line.shown),
-        Column("ci95", "interval"),
-        of_row("95 %", lambda line: line.threshold.ends(line.interval)),
-        Column("threshold", "threshold.value"),
-        Column("direction", "threshold.direction"),
-        Column(None, "threshold.required", "Required"),
-        Column("images", "images", "Images", number),
-        Column("needs_images", lambda _: None),
-        Column("why", "why", "Why", text=True),
-    )
+CHECK = Layout[Check](
+    *as_named("name"),
+    Column(None, "threshold.title", "Check"),
+    named("state", "State", _state, text=True),
+    Column("value", "value"),
+    of_row("Value", lambda line: line.shown),
+    Column("ci95", "interval"),
+    of_row("95 %", lambda line: line.threshold.ends(line.interval)),
+    Column("threshold", "threshold.value"),
+    Column("direction", "threshold.direction"),
+    Column(None, "threshold.required", "Required", str),
+    named("images", "Images", number),
+    Column("needs_images", lambda _: None),
+    named("why", "Why"),
 )
 
 

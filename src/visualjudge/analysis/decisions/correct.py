@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.decisions.judged_items import (
     MEASURES,
     NOUNS,
@@ -38,7 +37,7 @@ from visualjudge.analysis.statistics import (
     rank_sets,
 )
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
-from visualjudge.analysis.table_layout import Column, as_named, blocks, grid
+from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks, grid, named
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.text_tables import Table
@@ -145,31 +144,27 @@ def _needed(board: Leaderboard) -> str:
     return "labels alone do not decide it: more images are needed"
 
 
-CORRECTED: table_layout.Table[CorrectedRow] = table_layout.Table(
-    (
-        Column("group", "group", "Group", group_name, text=True),
-        Column("source", "source", "Source", text=True),
-        Column("naive", "naive", "By the judge", number3),
-        Column("corrected", "corrected", "Corrected", number3),
-        Column("ci95", "interval", "95 %", span3),
-        Column("rank_set", "rank_set", "Ranks", ranks),
-        Column("labels", "labels", "Labels", number),
-        Column("label_images", "images"),
-        *as_named("why"),
-        Column("effective_labels_per_label", "worth"),
-    )
+CORRECTED = Layout[CorrectedRow](
+    named("group", "Group", group_name, text=True),
+    named("source", "Source"),
+    named("naive", "By the judge", number3),
+    named("corrected", "Corrected", number3),
+    Column("ci95", "interval", "95 %", span3),
+    named("rank_set", "Ranks", ranks),
+    named("labels", "Labels", number),
+    Column("label_images", "images"),
+    *as_named("why"),
+    Column("effective_labels_per_label", "worth"),
 )
-LEADERBOARD: table_layout.Table[Leaderboard] = table_layout.Table(
-    (
-        blocks("rows", "rows", CORRECTED),
-        Column("method", lambda _: METHOD),
-        Column("lambda", "lam"),
-        *as_named("measure", "images", "labels", "unlabelled", "gap", "labels_for_gap"),
-        Column("judges", lambda board: [board.judge]),
-        Column("assumptions", lambda board: [asdict(one) for one in board.assumptions]),
-        Column("problems", lambda board: [str(problem) for problem in board.problems]),
-        Column("runs", lambda board: asdict(board.remarks)),
-    )
+LEADERBOARD = Layout[Leaderboard](
+    blocks("rows", "rows", CORRECTED),
+    Column("method", lambda _: METHOD),
+    Column("lambda", "lam"),
+    *as_named("measure", "images", "labels", "unlabelled", "gap", "labels_for_gap"),
+    Column("judges", lambda board: [board.judge]),
+    Column("assumptions", lambda board: [asdict(one) for one in board.assumptions]),
+    Column("problems", lambda board: [str(problem) for problem in board.problems]),
+    Column("runs", lambda board: asdict(board.remarks)),
 )
 """The result in files."""
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import PairsOfModels, compare_models
 from visualjudge.analysis.decisions.judged_items import MEASURES, Items, comparisons, items
 from visualjudge.analysis.decisions.model_answer import NO_ANSWER
@@ -29,7 +28,7 @@ from visualjudge.analysis.statistics.systems import (
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.table_layout import Column, as_named, block, blocks, grid
+from visualjudge.analysis.table_layout import Column, Layout, as_named, block, blocks, grid, named
 from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.text_tables import Table
 
@@ -124,32 +123,26 @@ def _told(row: SourceByJudge) -> str:
     return "" if not row.bias.sure else "favoured" if row.bias.value > 0 else "disfavoured"
 
 
-FAVOUR: table_layout.Table[Favour] = table_layout.Table(
-    (*as_named("value", "p"), Column("ci95", "interval"))
+FAVOUR = Layout[Favour](*as_named("value", "p"), Column("ci95", "interval"))
+SOURCE = Layout[SourceByJudge](
+    named("group", "Group", group_name, text=True),
+    named("source", "Source"),
+    named("judged", "By the judge", number3),
+    named("true", "By truth", number3),
+    named("rank_set", "Ranks by judge", ranks),
+    block("bias", "bias", FAVOUR),
+    Column(None, "bias.value", "Above an unbiased judge", number3),
+    Column(None, "bias.interval", "95 %", span3),
+    Column(None, _told, "Favour"),
 )
-SOURCE: table_layout.Table[SourceByJudge] = table_layout.Table(
-    (
-        Column("group", "group", "Group", group_name, text=True),
-        Column("source", "source", "Source", text=True),
-        Column("judged", "judged", "By the judge", number3),
-        Column("true", "true", "By truth", number3),
-        Column("rank_set", "rank_set", "Ranks by judge", ranks),
-        block("bias", "bias", FAVOUR),
-        Column(None, "bias.value", "Above an unbiased judge", number3),
-        Column(None, "bias.interval", "95 %", span3),
-        Column(None, _told, "Favour", text=True),
-    )
-)
-KIND: table_layout.Table[KindOfSystem] = table_layout.Table(
-    (
-        *as_named("kind", "left_out"),
-        Column("measure", lambda kind: MEASURES[kind.kind]),
-        Column("tau_b", "found.tau_b.value"),
-        Column("ci95", "found.tau_b.interval"),
-        Column("images", "found.images"),
-        Column("pairs", "found.pairs"),
-        blocks("sources", "sources", SOURCE),
-    )
+KIND = Layout[KindOfSystem](
+    *as_named("kind", "left_out"),
+    Column("measure", lambda kind: MEASURES[kind.kind]),
+    Column("tau_b", "found.tau_b.value"),
+    Column("ci95", "found.tau_b.interval"),
+    Column("images", "found.images"),
+    Column("pairs", "found.pairs"),
+    blocks("sources", "sources", SOURCE),
 )
 
 

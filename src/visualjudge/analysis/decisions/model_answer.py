@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.decisions.pairs_of_models import PAIR
@@ -22,7 +21,7 @@ from visualjudge.analysis.figure_text import (
     number,
     percent,
 )
-from visualjudge.analysis.table_layout import as_named, blocks
+from visualjudge.analysis.table_layout import Layout, as_named, blocks
 
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
@@ -67,16 +66,15 @@ def model_answer(
         state, sentence = "too_few", _unknown(images, accuracy, why)
     else:
         state, sentence = _stated(models, accuracy)
-    notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
+    if qualifiers and state != "no":
+        begun = f"{sentence} But" if state == "too_few" else f"{sentence[:-1]}, but"
+        sentence = f"{begun} {listed(qualifiers)}."
     found = models or PairsOfModels((), None, None, 0)
-    return ModelAnswer(**vars(found), state=state, sentence=sentence + notes)
+    return ModelAnswer(**vars(found), state=state, sentence=sentence)
 
 
-ANSWER: table_layout.Table[ModelAnswer] = table_layout.Table(
-    (
-        *as_named("state", "sentence", "resolution", "resolution_twice"),
-        blocks("pairs", "pairs", PAIR),
-    )
+ANSWER = Layout[ModelAnswer](
+    *as_named("state", "sentence", "resolution", "resolution_twice"), blocks("pairs", "pairs", PAIR)
 )
 """The answer in files."""
 

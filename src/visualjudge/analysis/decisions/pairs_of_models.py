@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.answer import PairOfModels, PairsOfModels, PairState
 from visualjudge.analysis.figure_text import NONE, many, number, percent, percents
-from visualjudge.analysis.table_layout import Column, as_named, grid, of_row
+from visualjudge.analysis.table_layout import Column, Layout, as_named, grid, named, of_row
 from visualjudge.core.text_tables import Table
 
 MOST_ROWS = 15
@@ -31,17 +30,15 @@ def _more(pair: PairOfModels) -> str:
     return "" if pair.needs_images is None else "{} to {}".format(*pair.needs_images)
 
 
-PAIR: table_layout.Table[PairOfModels] = table_layout.Table(
-    (
-        Column("a", "a", "First", text=True),
-        Column("b", "b", "Second", text=True),
-        *as_named("judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"),
-        *as_named("images", "group", "difference", "by"),
-        of_row("Judge prefers the first", lambda pair: _share(pair.judge, pair.judge_ci95)),
-        of_row("Truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
-        Column(None, state_words, "State", text=True),
-        of_row("More images", _more),
-    )
+PAIR = Layout[PairOfModels](
+    named("a", "First"),
+    named("b", "Second"),
+    *as_named("judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"),
+    *as_named("images", "group", "difference", "by"),
+    of_row("Judge prefers the first", lambda pair: _share(pair.judge, pair.judge_ci95)),
+    of_row("Truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
+    Column(None, state_words, "State"),
+    of_row("More images", _more),
 )
 
 

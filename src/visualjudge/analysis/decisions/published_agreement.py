@@ -20,10 +20,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.figure_text import number
-from visualjudge.analysis.table_layout import Column, as_named, of_row
+from visualjudge.analysis.table_layout import Column, Layout, as_named, named, of_row
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray
 
@@ -48,16 +47,14 @@ class PublishedCell:
     items: int
 
 
-PUBLISHED: table_layout.Table[PublishedCell] = table_layout.Table(
-    (
-        Column("dimension", "dimension", "Dimension", text=True),
-        Column("rater", "rater", "Rater", text=True),
-        *as_named("kind", "items"),
-        Column("published", "published", "As published", number4),
-        Column("spearman", "mean", "Mean", number4),
-        Column("by_source", "by_source"),
-        of_row("Sources", lambda cell: str(len(cell.by_source))),
-    )
+PUBLISHED = Layout[PublishedCell](
+    named("dimension", "Dimension"),
+    named("rater", "Rater"),
+    *as_named("kind", "items"),
+    named("published", "As published", number4),
+    Column("spearman", "mean", "Mean", number4),
+    Column("by_source", "by_source"),
+    of_row("Sources", lambda cell: str(len(cell.by_source))),
 )
 NOTE = (
     "As published (viescore): tanh of the mean of Spearman's ρ over sources, which is too small. "

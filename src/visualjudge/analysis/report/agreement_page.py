@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from visualjudge.analysis import table_layout
 from visualjudge.analysis.figure_text import (
     listed,
     many,
@@ -20,7 +19,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.report.page import asset, environment
 from visualjudge.analysis.report.plots import MOST_SERIES, estimates_plot
-from visualjudge.analysis.table_layout import Column, grid
+from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
@@ -40,45 +39,38 @@ SCALE = Scale(
 )
 
 
-RATER: table_layout.Table[RaterRow] = table_layout.Table(
-    (
-        Column(
-            "dimension",
-            lambda row: plain_name(row.dimension.removesuffix(CHOICES)),
-            "Dimension",
-            text=True,
-        ),
-        Column("rater", "rater", "Rater", text=True),
-        Column("items", "items", "Items", number),
-        Column("spearman", "spearman", "Spearman", number3),
-        Column("spearman_ci95", "spearman_ci95", "95 %", span),
-        Column("kendall_tau", "kendall_tau", "Kendall", number3),
-        Column("pairwise_accuracy", "pairwise_accuracy", "Same order", percent),
-        Column("pairwise_ci95", "pairwise_ci95", "95 %", percents),
-    )
+RATER = Layout[RaterRow](
+    Column(
+        "dimension",
+        lambda row: plain_name(row.dimension.removesuffix(CHOICES)),
+        "Dimension",
+    ),
+    named("rater", "Rater"),
+    named("items", "Items", number),
+    named("spearman", "Spearman", number3),
+    named("spearman_ci95", "95 %", span),
+    named("kendall_tau", "Kendall", number3),
+    named("pairwise_accuracy", "Same order", percent),
+    named("pairwise_ci95", "95 %", percents),
 )
-ALPHA: table_layout.Table[AlphaRow] = table_layout.Table(
-    (
-        Column("dimension", "dimension", "Dimension", plain_name, text=True),
-        Column("alpha", "alpha", "Krippendorff’s α", number3),
-        Column("ci95", "ci95", "95 %", span),
-        Column("units", "units", "Units", number),
-        Column("level", "level", "Level", text=True),
-        Column("people", "people", "People", number),
-    )
+ALPHA = Layout[AlphaRow](
+    named("dimension", "Dimension", plain_name, text=True),
+    named("alpha", "Krippendorff’s α", number3),
+    named("ci95", "95 %", span),
+    named("units", "Units", number),
+    named("level", "Level"),
+    named("people", "People", number),
 )
-ALT_TEST: table_layout.Table[AltRow] = table_layout.Table(
-    (
-        Column("dimension", "dimension", "Dimension", text=True),
-        Column("judge", "judge", "Judge", text=True),
-        Column("epsilon", "epsilon", "ε", number),
-        Column("omega_by_image", "omega_by_image", "ω by image", number),
-        Column("omega", "omega", "ω as published", number),
-        Column("advantage", "advantage", "ρ", number3),
-        Column("people", "people", "People", number),
-        Column("images", "images", "Images", number),
-        Column("why", "why", "No result", text=True, show=lambda why: why or ""),
-    )
+ALT_TEST = Layout[AltRow](
+    named("dimension", "Dimension"),
+    named("judge", "Judge"),
+    named("epsilon", "ε", number),
+    named("omega_by_image", "ω by image", number),
+    named("omega", "ω as published", number),
+    named("advantage", "ρ", number3),
+    named("people", "People", number),
+    named("images", "Images", number),
+    named("why", "No result", lambda why: why or "", text=True),
 )
 OMEGA = "ω: share of people whom the judge could replace, clustered by image, and as published."
 

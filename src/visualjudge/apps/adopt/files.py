@@ -17,6 +17,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.tables import check_table, table_parts
 from visualjudge.core.untrusted import (
+    BOUNDS,
     MIB,
     Kind,
     apart,
@@ -29,7 +30,7 @@ from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
 from visualjudge.formats.sample import read_json, table_rows
 
 ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
-MOST_CELLS = 20 * MOST_ROWS
+MOST_CELLS = BOUNDS["parquet"].items
 MOST_VALUES, BYTES_A_VALUE = 7 * MOST_ROWS, 12
 """Values of JSON that are read into memory; more if they have so many bytes each, as texts have. An
 array counts as two, an object as three.
@@ -126,8 +127,8 @@ def _check_values(path: Path) -> None:
             text = (rest + block).replace(rb"\\", b"")
             rest = text[-1:] if text.endswith(b"\\") else b""
             pieces = text.replace(rb"\"", b"").split(b'"')
-            for piece in pieces[quotes % 2 :: 2]:  # outside of texts
-                count += piece.count(b",") + 2 * piece.count(b"[") + 3 * piece.count(b"{")
+            outside = b"".join(pieces[quotes % 2 :: 2])
+            count += outside.count(b",") + 2 * outside.count(b"[") + 3 * outside.count(b"{")
             quotes += len(pieces) - 1
             long = 0 if len(pieces) > 1 else long + len(block)
             if count > most or long > LONGEST_RECORD:

@@ -22,7 +22,7 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.data.perturbing import TRUTH
 from visualjudge.vision.error_types import error_types
 from visualjudge.vision.errors.groups import graded, labels_shown
-from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.predictions import (
     DepthMap,
     Detection,
@@ -38,7 +38,7 @@ from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.rows import Task
 from visualjudge.vision.tasks import TASKS
 
-Degrade = Callable[[Pixels, np.random.Generator], Pixels]
+Degrade = Callable[[Pixels, Rng], Pixels]
 LEVELS = 4
 RESTORED, GENERATED = 5, 4
 """Number of photographs for the restoration and generation tasks."""
@@ -145,7 +145,7 @@ def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
     return mixed
 
 
-def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
+def motion_blur(clean: Pixels, rng: Rng) -> Pixels:
     """Blur as if the camera moved in a straight line during the exposure."""
     length, angle = 15, rng.uniform(0, np.pi)
     kernel = np.zeros((length, length), dtype=np.float32)
@@ -156,7 +156,7 @@ def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
     return np.asarray(cv2.filter2D(clean, -1, kernel / kernel.sum()), dtype=np.uint8)
 
 
-def rain(clean: Pixels, rng: np.random.Generator) -> Pixels:
+def rain(clean: Pixels, rng: Rng) -> Pixels:
     """Draw bright slanted streaks over the image."""
     height, width = clean.shape[:2]
     layer = np.zeros((height, width), dtype=np.uint8)
@@ -169,7 +169,7 @@ def rain(clean: Pixels, rng: np.random.Generator) -> Pixels:
     return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
 
 
-def snow(clean: Pixels, rng: np.random.Generator) -> Pixels:
+def snow(clean: Pixels, rng: Rng) -> Pixels:
     """Draw white flakes of several sizes, slightly out of focus."""
     height, width = clean.shape[:2]
     layer = np.zeros((height, width), dtype=np.uint8)
@@ -181,7 +181,7 @@ def snow(clean: Pixels, rng: np.random.Generator) -> Pixels:
     return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
 
 
-def low_resolution(clean: Pixels, _rng: np.random.Generator) -> Pixels:
+def low_resolution(clean: Pixels, _rng: Rng) -> Pixels:
     """Reduce to a quarter of the width and height, by area averaging."""
     height, width = clean.shape[:2]
     small = cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA)

@@ -22,7 +22,7 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.error_types import error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
-from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.predictions import Masks, Prediction
 from visualjudge.vision.raster.images import resized_rgb
 from visualjudge.vision.raster.masks import mask_from_array
@@ -57,7 +57,7 @@ def views(seed: int) -> Iterator[Photograph]:
             yield replace(shown, name=f"{photo.name}_{number:03d}")
 
 
-def _view(photo: Photograph, rng: np.random.Generator) -> Photograph | None:
+def _view(photo: Photograph, rng: Rng) -> Photograph | None:
     height, width = photo.size
     side = int(rng.integers(CLOSEST, min(height, width) + 1))
     top, left = (int(rng.integers(0, size - side + 1)) for size in (height, width))

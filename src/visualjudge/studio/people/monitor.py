@@ -57,12 +57,12 @@ def progress(
     again = [line for line in lines if line["purpose"] == "repeat" and line["id"] in first]
     counted = [line for line in lines if line["purpose"] != "practice"]
     seconds = [line["latency_s"] for line in counted if line["latency_s"] is not None]
-    last = max((_time(line) for line in lines), default=None)
+    last = max((datetime.fromisoformat(line["answered"]) for line in lines), default=None)
     return Progress(
         rater.name,
         rater.counted,
         left,
-        None if last is None else max(0.0, ((now or datetime.now(UTC)) - last).total_seconds()),
+        None if last is None else ((now or datetime.now(UTC)) - last).total_seconds(),
         _share([is_right(question(line["id"]), verdict_of(line)) for line in known]),
         _share([_same(line["value"], first[line["id"]]["value"]) for line in again]),
         _share([line["status"] == "cannot_tell" for line in counted]),
@@ -79,13 +79,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, int | float) and isinstance(other, int | float):
         return abs(one - other) <= CLOSE
     return bool(one == other)
-
-
-def _time(line: Mapping[str, Any]) -> datetime:
-    try:
-        return datetime.fromisoformat(str(line.get("answered")))
-    except ValueError:
-        return datetime.fromtimestamp(0, UTC)
 
 
 # The answers by question id, of each rater or judge.

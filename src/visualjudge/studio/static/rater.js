@@ -123,12 +123,16 @@ class Rater extends HTMLElement {
     const layers = [...question.originals.map((src, i) => ({ key: `o${i}`, title: ["Original", "Control"][i] ?? `Image ${i + 1}`, src })),
       ...question.options.filter((o) => o.image).map((o) => ({ key: o.letter, title: question.type === "scoring" ? "Prediction" : o.letter, src: o.image }))];
     const texts = question.options.filter((o) => o.text);
+    const written = texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
+      h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, swatches(o.text))))) : null;
+    const beside = layers.length && texts.length <= 2 && texts.every((o) => o.text.length <= 200); // leaves images the height
     this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your answer" });
     const aside = h("div", { class: "answer panel" },
       h("div", { class: "rater-head" }, h("span", { class: "soft grow" }, given ? "Changing an earlier answer" : question.practice ? "Practice: this does not count" : `${count(answered)} answered, at most ${count(left)} left`),
         this.instructions ? h("button", { type: "button", class: "undo", onclick: () => this.instruct() }, "Instructions") : null,
         given ? h("button", { type: "button", class: "keep", "aria-keyshortcuts": "K", onclick: () => this.keep() }, "Keep it") : null, this.undoButton(past <= this.steps)), bar,
       question.before ? h("div", { class: "brief", tabindex: 0, role: "group", "aria-label": "What is asked" }, question.before) : null,
+      beside ? written : null,
       h("div", { class: "decide" }, this.status(), h("h2", {}, question.after || "Your answer"),
         this.choices,
         h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
@@ -136,9 +140,7 @@ class Rater extends HTMLElement {
       this.note,
       h("p", { class: "soft small keys-line" }, [...HELP[question.type], ...question.ties.map((tie) => `${TIE_KEYS[tie]} ${{ tie: "equal", both_bad: "both bad" }[tie]}`), given ? "K keep it" : null, "U undo", "N note", "F flicker", "+ − zoom"].filter(Boolean).map((text) => h("span", {}, text))));
     const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off", "data-patient": "" }) : null;
-    this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage,
-      texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
-        h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, swatches(o.text))))) : null), aside));
+    this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage, beside ? null : written), aside));
     this.draw();
     this.wait(stage);
   }

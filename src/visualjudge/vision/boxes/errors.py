@@ -9,13 +9,11 @@ import numpy as np
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.errors.items import LOWEST_IOU
-from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.errors.levels import ErrorScene, Rng, counted
 from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 
 
-def localization(
-    truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Detections:
+def localization(truth: Detections, severity: float, scene: ErrorScene, rng: Rng) -> Detections:
     """Every box is moved and resized within the image until its IoU with the truth is 1 − 0.55 ×
     severity.
     """
@@ -23,18 +21,14 @@ def localization(
     return truth.with_items([moved(item, target, scene, rng) for item in truth.items])
 
 
-def duplicate(
-    truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Detections:
+def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: Rng) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
     drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
     extra = [moved(item, 0.8, scene, rng) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def background(
-    truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Detections:
+def background(truth: Detections, severity: float, scene: ErrorScene, rng: Rng) -> Detections:
     """Boxes are added where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
@@ -46,7 +40,7 @@ def background(
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
+def moved(item: Detection, iou: float, scene: ErrorScene, rng: Rng) -> Detection:
     """Move an item towards a distant box until its IoU with the original is ``iou``."""
     goal = _astray(item.xyxy, scene, rng)
     share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
@@ -55,7 +49,7 @@ def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generat
 
 # Return a distant box on the image: ``box`` shifted by up to its own size and resized by a factor
 # of 0.5 to 1.2.
-def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:
+def _astray(box: Xyxy, scene: ErrorScene, rng: Rng) -> Xyxy:
     height, width = scene.size
     w, h = box[2] - box[0], box[3] - box[1]
     angle = rng.uniform(0, 2 * np.pi)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.errors import moved
 from visualjudge.vision.boxes.record import Detection
-from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.matched import ItemErrors, Moves
 
 ROUGH_IOU = 0.88
@@ -24,7 +22,7 @@ def _shifted(item: Detection, x: float, y: float) -> Detection:
     return replace(item, xyxy=(x1 + x, y1 + y, x2 + x, y2 + y))
 
 
-def _rough(item: Detection, scene: ErrorScene, rng: np.random.Generator) -> Detection:
+def _rough(item: Detection, scene: ErrorScene, rng: Rng) -> Detection:
     return moved(item, ROUGH_IOU, scene, rng)
 
 

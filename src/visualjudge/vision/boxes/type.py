@@ -7,41 +7,30 @@ from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
+from visualjudge.vision.rows import (
+    Metric,
+    PredictionType,
+    Ranked,
+    Task,
+    combo,
+    drawn,
+)
 
 _DETECTION = (
-    Encoding("detection", "pixel_s0_m0", "pixel", draw.draw_boxes, draw.BoxStyle(), title="Boxes"),
-    Encoding(
+    *drawn(
         "detection",
-        "pixel_s1_m0",
         "pixel",
         draw.draw_boxes,
-        draw.BoxStyle(tags=True),
-        title="Boxes with labels",
+        ("pixel_s0_m0", "Boxes", draw.BoxStyle()),
+        ("pixel_s1_m0", "Boxes with labels", draw.BoxStyle(tags=True)),
+        ("pixel_s1_m1", "Boxes with labels on black", draw.BoxStyle(tags=True, canvas="black")),
     ),
-    Encoding(
+    *drawn(
         "detection",
-        "pixel_s1_m1",
-        "pixel",
-        draw.draw_boxes,
-        draw.BoxStyle(tags=True, canvas="black"),
-        title="Boxes with labels on black",
-    ),
-    Encoding(
-        "detection",
-        "text_xyxy",
         "text",
         draw.boxes_text,
-        TextStyle("xyxy"),
-        title="Boxes as text (x1 y1 x2 y2)",
-    ),
-    Encoding(
-        "detection",
-        "text_xywh",
-        "text",
-        draw.boxes_text,
-        TextStyle("xywh"),
-        title="Boxes as text (x y width height)",
+        ("text_xyxy", "Boxes as text (x1 y1 x2 y2)", TextStyle("xyxy")),
+        ("text_xywh", "Boxes as text (x y width height)", TextStyle("xywh")),
     ),
 )
 DETECTION = PredictionType(
@@ -59,32 +48,8 @@ DETECTION = PredictionType(
             "detection", "f1", score.box_f1, frozenset({"class_of_interest"}), score.box_f1_by_class
         ),
     ),
-    errors=(
-        ErrorType(
-            "detection",
-            "classification",
-            items.classification,
-            items.two_labels,
-            matched=MATCHED.classification,
-        ),
-        ErrorType(
-            "detection",
-            "localization",
-            errors.localization,
-            items.something,
-            matched=MATCHED.localization,
-        ),
-        ErrorType(
-            "detection", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate
-        ),
-        ErrorType(
-            "detection",
-            "background",
-            errors.background,
-            items.something,
-            matched=MATCHED.background,
-        ),
-        ErrorType("detection", "missed", items.missed, items.something, matched=MATCHED.missed),
+    errors=items.item_errors(
+        "detection", MATCHED, errors.localization, errors.duplicate, errors.background
     ),
     arrays=record.from_arrays,
     ranked=Ranked("bbox", score.coco_annotation, 100),

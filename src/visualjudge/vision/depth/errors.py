@@ -9,21 +9,17 @@ import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.depth.record import DepthMap
-from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
 
 
-def scale(
-    truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> DepthMap:
+def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> DepthMap:
     """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
     field = smooth_field(truth.extent, rng, grain=0.25)
     return _times(truth, np.exp(1.6 * severity * field))
 
 
-def noise(
-    truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> DepthMap:
+def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> DepthMap:
     """Fine-grained multiplicative noise."""
     height, width = truth.extent
     coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
@@ -31,9 +27,7 @@ def noise(
     return _times(truth, np.exp(0.6 * severity * grain))
 
 
-def blur(
-    truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.Generator
-) -> DepthMap:
+def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: Rng) -> DepthMap:
     """Edges are blurred; invalid pixels stay invalid and do not affect their neighbours."""
     sigma = 0.12 * max(truth.values.shape) * severity
     valid = truth.valid.astype(np.float64)
@@ -43,9 +37,7 @@ def blur(
     return replace(truth, values=np.where(truth.valid, smooth, truth.values))
 
 
-def ordinal(
-    truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> DepthMap:
+def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> DepthMap:
     """Near and far are swapped in growing regions: values are mirrored at the median, on a
     logarithmic scale.
 

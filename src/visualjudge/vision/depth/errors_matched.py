@@ -10,7 +10,7 @@ import numpy as np
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.depth import errors
 from visualjudge.vision.depth.record import DepthMap
-from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.errors.levels import ErrorScene, Perturbation, Rng
 from visualjudge.vision.errors.matched import aside, side
 
 # Severity of the error that all options of a pair share.
@@ -25,9 +25,7 @@ def misplaced(error: Perturbation | None) -> Perturbation:
     objects are in the wrong places.
     """
 
-    def matched(
-        truth: DepthMap, severity: float, scene: ErrorScene, rng: np.random.Generator
-    ) -> DepthMap:
+    def matched(truth: DepthMap, severity: float, scene: ErrorScene, rng: Rng) -> DepthMap:
         to = side(severity, scene.levels, rng)
         moved = replace(truth, values=aside(_dense(truth), severity, to, np.nan))
         found: DepthMap = moved if error is None else error(moved, MILD, scene, rng)

@@ -13,29 +13,8 @@ from visualjudge.vision.depth import (
     record,
     score,
 )
-from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
+from visualjudge.vision.rows import ErrorType, Metric, PredictionType, Task, drawn
 
-_DEPTH = (
-    Encoding(
-        "depth",
-        "plasma",
-        "pixel",
-        draw.draw_depth,
-        draw.DepthStyle("plasma"),
-        title="Depth in plasma colours",
-    ),
-    Encoding(
-        "depth",
-        "turbo",
-        "pixel",
-        draw.draw_depth,
-        draw.DepthStyle("turbo"),
-        title="Depth in turbo colours",
-    ),
-    Encoding(
-        "depth", "gray", "pixel", draw.draw_depth, draw.DepthStyle("gray"), title="Depth in grey"
-    ),
-)
 DEPTH = PredictionType(
     "depth",
     record.DepthMap,
@@ -45,7 +24,14 @@ DEPTH = PredictionType(
     files=fields.named_file("depth"),
     file_field="depth",
     tasks=(Task("depth_estimation", "depth estimation", "depth"),),
-    encodings=_DEPTH,
+    encodings=drawn(
+        "depth",
+        "pixel",
+        draw.draw_depth,
+        ("plasma", "Depth in plasma colours", draw.DepthStyle("plasma")),
+        ("turbo", "Depth in turbo colours", draw.DepthStyle("turbo")),
+        ("gray", "Depth in grey", draw.DepthStyle("gray")),
+    ),
     metrics=(Metric("depth", "delta1", score.delta1, frozenset({"align"})),),
     errors=(
         ErrorType("depth", "scale", errors.scale, matched=matched.scale),

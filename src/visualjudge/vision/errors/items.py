@@ -8,19 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
-
-from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.errors.levels import ErrorScene, Perturbation, Rng, counted
+from visualjudge.vision.errors.matched import ItemErrors
 from visualjudge.vision.items import LabelledItems
+from visualjudge.vision.rows import ErrorType
 
 # IoU of an item at severity 1, just below the lowest matching threshold.
 LOWEST_IOU = 0.45
 Items = TypeVar("Items", bound=LabelledItems)
 
 
-def classification(
-    truth: Items, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Items:
+def classification(truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
     """Some objects get another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
@@ -31,7 +29,7 @@ def classification(
     return truth.with_items(renamed)
 
 
-def missed(truth: Items, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Items:
+def missed(truth: Items, severity: float, _scene: ErrorScene, rng: Rng) -> Items:
     """Some objects are missing."""
     order = rng.permutation(len(truth.items))
     gone = set(order[: counted(severity, len(order))].tolist())
@@ -46,3 +44,20 @@ def something(truth: Any, _scene: ErrorScene) -> bool:
 def two_labels(truth: Any, scene: ErrorScene) -> bool:
     """Return whether the truth has items and the data set has at least two labels."""
     return len(truth.items) > 0 and len(set(scene.labels)) > 1
+
+
+def item_errors(
+    type: str,
+    matched: ItemErrors,
+    localization: Perturbation,
+    duplicate: Perturbation,
+    background: Perturbation,
+) -> tuple[ErrorType, ...]:
+    """Return the five errors of a type of labelled items, from those that depend on the type."""
+    return (
+        ErrorType(type, "classification", classification, two_labels, None, matched.classification),
+        ErrorType(type, "localization", localization, something, None, matched.localization),
+        ErrorType(type, "duplicate", duplicate, something, None, matched.duplicate),
+        ErrorType(type, "background", background, something, None, matched.background),
+        ErrorType(type, "missed", missed, something, None, matched.missed),
+    )

@@ -11,6 +11,8 @@ import numpy as np
 
 from visualjudge.core.records import Pixels, Size
 
+Rng = np.random.Generator
+
 
 @dataclass(frozen=True)
 class ErrorScene:
@@ -28,7 +30,7 @@ class ErrorScene:
     others: tuple[Any, ...] = ()
     """Masks of other objects on the image, used as the wrong instance of a referring expression."""
 
-    def wrong_label(self, label: str, rng: np.random.Generator) -> str:
+    def wrong_label(self, label: str, rng: Rng) -> str:
         """Return another label of the data set, or the same one if there is no other (the caller
         then omits the group).
         """
@@ -36,7 +38,7 @@ class ErrorScene:
         return rest[int(rng.integers(len(rest)))] if rest else label
 
 
-Perturbation = Callable[[Any, float, ErrorScene, np.random.Generator], Any]
+Perturbation = Callable[[Any, float, ErrorScene, Rng], Any]
 
 
 def severities(levels: int) -> tuple[float, ...]:

@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import FloatArray, Size, Xyxy
-from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 from visualjudge.vision.items import LabelledItems
 
 Items = TypeVar("Items", bound=LabelledItems)
 T = TypeVar("T", bound=np.generic)
-Rng = np.random.Generator
 # Mean IoU of the items with the truth at the largest shift; the first value that fits is used.
 LEAST_IOUS = (0.5, 0.6, 0.7)
 # IoU below which two places count as different.

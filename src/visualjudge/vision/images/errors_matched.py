@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.errors.levels import ErrorScene, Perturbation, Rng
 from visualjudge.vision.errors.random_fields import smooth_field
 from visualjudge.vision.images import errors
 from visualjudge.vision.images.record import WholeImage
@@ -25,9 +25,7 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     ``first`` if it shows structures.
     """
 
-    def matched(
-        truth: WholeImage, severity: float, scene: ErrorScene, rng: np.random.Generator
-    ) -> WholeImage:
+    def matched(truth: WholeImage, severity: float, scene: ErrorScene, rng: Rng) -> WholeImage:
         if first:
             return _bent(error(truth, MILD, scene, rng), severity, rng)
         found: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
@@ -37,7 +35,7 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
 
 
 # Displace an image smoothly, except at the border.
-def _bent(found: WholeImage, severity: float, rng: np.random.Generator) -> WholeImage:
+def _bent(found: WholeImage, severity: float, rng: Rng) -> WholeImage:
     height, width = found.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)

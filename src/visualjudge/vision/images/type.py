@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from visualjudge.core.records import Pixels
@@ -12,11 +13,10 @@ from visualjudge.vision.images import (
     errors,
     errors_matched as matched,
     features,
-    misread,
     record,
     score,
 )
-from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
+from visualjudge.vision.rows import Encoding, ErrorType, Metric, Misreading, PredictionType, Task
 from visualjudge.vision.view import Features, Given
 
 
@@ -48,63 +48,6 @@ def _look_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
     return features.image_look(record.WholeImage(pixels), given)
 
 
-_RESTORATION = (
-    Encoding(
-        "restoration",
-        "pixel",
-        "pixel",
-        draw.show_image,
-        draw.ImageStyle(),
-        title="The output image",
-    ),
-)
-RESTORATION = PredictionType(
-    "restoration",
-    record.WholeImage,
-    record.read,
-    record.write,
-    arrays=record.from_arrays,
-    check=record.check,
-    files=fields.named_file("image"),
-    file_field="image",
-    is_image=True,
-    tasks=(
-        Task("lowlevel-deblur", "image deblurring", "restoration", restored=True),
-        Task("lowlevel-derain", "image deraining", "restoration", restored=True),
-        Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
-        Task("lowlevel-super-resolution", "image super-resolution", "restoration", restored=True),
-    ),
-    encodings=_RESTORATION,
-    metrics=(
-        Metric("restoration", "ssim", score.ssim),
-        Metric("restoration", "psnr", score.psnr),
-    ),
-    errors=(
-        ErrorType(
-            "restoration",
-            "residual",
-            errors.residual,
-            errors.degraded_given,
-            matched=matched.residual,
-        ),
-        ErrorType(
-            "restoration", "oversmoothing", errors.oversmoothing, matched=matched.oversmoothing
-        ),
-        ErrorType("restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise),
-        ErrorType("restoration", "colour_shift", errors.colour_shift, matched=matched.colour_shift),
-        ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
-    ),
-    context=goal,
-    look=features.image_look,
-    look_drawn=_look_drawn,
-    misreadings=misread.MISREADINGS,
-)
-
-_GENERATION = (
-    Encoding(
-        "generation", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"
-    ),
-)
 GENERATION = PredictionType(
     "generation",
     record.WholeImage,
@@ -132,8 +75,54 @@ GENERATION = PredictionType(
         ),
         Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
     ),
-    encodings=_GENERATION,
+    encodings=(
+        Encoding(
+            "generation",
+            "pixel",
+            "pixel",
+            draw.show_image,
+            draw.ImageStyle(),
+            title="The output image",
+        ),
+    ),
     context=goal,
     look=features.image_look,
     look_drawn=_look_drawn,
+)
+
+RESTORATION = replace(
+    GENERATION,
+    name="restoration",
+    tasks=(
+        Task("lowlevel-deblur", "image deblurring", "restoration", restored=True),
+        Task("lowlevel-derain", "image deraining", "restoration", restored=True),
+        Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
+        Task("lowlevel-super-resolution", "image super-resolution", "restoration", restored=True),
+    ),
+    encodings=(replace(GENERATION.encodings[0], type="restoration"),),
+    metrics=(
+        Metric("restoration", "ssim", score.ssim),
+        Metric("restoration", "psnr", score.psnr),
+    ),
+    errors=(
+        ErrorType(
+            "restoration",
+            "residual",
+            errors.residual,
+            errors.degraded_given,
+            matched=matched.residual,
+        ),
+        ErrorType(
+            "restoration", "oversmoothing", errors.oversmoothing, matched=matched.oversmoothing
+        ),
+        ErrorType("restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise),
+        ErrorType("restoration", "colour_shift", errors.colour_shift, matched=matched.colour_shift),
+        ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
+    ),
+    misreadings=(
+        Misreading(
+            "channels are blue, green, red",
+            lambda found, _truth: record.WholeImage(found.pixels[:, :, ::-1]),
+        ),
+    ),
 )

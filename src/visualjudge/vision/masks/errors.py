@@ -12,7 +12,7 @@ import numpy as np
 
 from visualjudge.core.records import BoolArray, Mask
 from visualjudge.vision.errors.items import LOWEST_IOU
-from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.errors.levels import ErrorScene, Rng, counted
 from visualjudge.vision.errors.random_fields import (
     elsewhere,
     lowest_share,
@@ -30,23 +30,21 @@ MOST_EATEN = 0.75
 # ---------------------------------------------------------------- instances
 
 
-def localization(
-    truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> Masks:
+def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
     return truth.with_items(
         [replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items]
     )
 
 
-def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
     """Some masks are duplicated, with the copies slightly shifted."""
     drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
     extra = [replace(item, mask=_displaced(item.mask, 0.35, rng)) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
     """Add masks with the outline of an object where there is no object."""
     taken = [item.mask.box for item in truth.items]
     extra = []
@@ -58,7 +56,7 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 ×
     severity.
     """
@@ -75,9 +73,7 @@ def semantic_clean(truth: Masks) -> Masks:
     return merged(truth, list(truth.items))
 
 
-def semantic_classification(
-    truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Masks:
+def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
     """A growing part of every segment gets another label of the data set."""
     out = list(truth.items)
     for k, item in enumerate(truth.items):
@@ -88,9 +84,7 @@ def semantic_classification(
     return merged(truth, out)
 
 
-def semantic_boundary(
-    truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> Masks:
+def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """All boundaries are bent by one smooth displacement of up to 12 % of the longer side."""
     height, width = truth.size
     reach_px = np.float32(0.12 * max(truth.size) * severity)
@@ -105,9 +99,7 @@ def semantic_boundary(
     return merged(truth, items)
 
 
-def semantic_missed(
-    truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> Masks:
+def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """A growing part of every segment loses its label."""
     out = []
     for item in truth.items:
@@ -116,9 +108,7 @@ def semantic_missed(
     return merged(truth, out)
 
 
-def semantic_background(
-    truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Masks:
+def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
     """A region of a class that is not in the image grows to cover up to half of the image."""
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
@@ -135,9 +125,7 @@ def semantic_background(
 # ---------------------------------------------------------------- referring: one region
 
 
-def wrong_instance(
-    truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> Masks:
+def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
     """The region moves to another object of the image: it covers parts of both, and only the other
     object at severity 1.
     """
@@ -155,7 +143,7 @@ def wrong_instance(
     )
 
 
-def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """A growing part of the region is missing."""
     (item,) = truth.items
     dense = item.mask.dense()
@@ -178,7 +166,7 @@ def _bisected(mask: Mask, severity: float, changed: Callable[[float], BoolArray]
     return mask_from_array(changed(share))
 
 
-def _displaced(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
+def _displaced(mask: Mask, severity: float, rng: Rng) -> Mask:
     dense = mask.dense()
     height, width = mask.crop.shape
     angle = rng.uniform(0, 2 * np.pi)
@@ -206,7 +194,7 @@ def translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
     return out
 
 
-def wobbled(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
+def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
     dense = mask.dense()
     outside = cv2.distanceTransform((~dense).view(np.uint8), cv2.DIST_L2, 3)
     inside = cv2.distanceTransform(dense.view(np.uint8), cv2.DIST_L2, 3)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from visualjudge.core.records import Xyxy
-from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.levels import ErrorScene, Rng
 from visualjudge.vision.errors.matched import (
     ItemErrors,
     Moves,
@@ -21,7 +19,7 @@ from visualjudge.vision.raster.masks import mask_from_array
 
 # Severities of the errors that all options of a pair share.
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
-Rng = np.random.Generator
+Rng = Rng
 
 
 def _box(item: Instance) -> Xyxy:

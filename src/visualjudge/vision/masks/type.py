@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,16 @@ from visualjudge.vision.masks import (
     texts,
 )
 from visualjudge.vision.masks.errors_matched import MATCHED
-from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
+from visualjudge.vision.rows import (
+    Encoding,
+    ErrorType,
+    Metric,
+    PredictionType,
+    Ranked,
+    Task,
+    combo,
+    drawn,
+)
 
 
 def expression(asset: Any, _scene: Any, prompts: Prompts) -> list[str]:
@@ -33,69 +43,35 @@ def expression(asset: Any, _scene: Any, prompts: Prompts) -> list[str]:
 
 
 _INSTANCE = (
-    Encoding(
+    *drawn(
         "instance",
-        "pixel_ss0_m0",
         "pixel",
         grid.draw_grid,
-        grid.GridStyle(),
-        title="Coloured grid on the image",
+        ("pixel_ss0_m0", "Coloured grid on the image", grid.GridStyle()),
+        ("pixel_ss0_m1", "Coloured grid on black", grid.GridStyle(canvas="black")),
     ),
-    Encoding(
+    *drawn(
         "instance",
-        "pixel_ss0_m1",
-        "pixel",
-        grid.draw_grid,
-        grid.GridStyle(canvas="black"),
-        title="Coloured grid on black",
-    ),
-    Encoding(
-        "instance",
-        "pixel_ss1_m0_o0_l1_c0_b1",
         "pixel",
         draw.draw_instances,
-        draw.MaskStyle(boxes=True),
-        title="Masks, boxes and labels",
-    ),
-    Encoding(
-        "instance",
-        "pixel_ss1_m0_o0_l1_c1_b1",
-        "pixel",
-        draw.draw_instances,
-        draw.MaskStyle(boxes=True, colors="instance"),
-        title="Masks coloured by instance, boxes and labels",
-    ),
-    Encoding(
-        "instance",
-        "pixel_ss1_m0_o1_l1_c0_b1",
-        "pixel",
-        draw.draw_instances,
-        draw.MaskStyle(boxes=True, opacity=1.0),
-        title="Opaque masks, boxes and labels",
-    ),
-    Encoding(
-        "instance",
-        "pixel_ss1_m1_o0_l1_c0_b1",
-        "pixel",
-        draw.draw_instances,
-        draw.MaskStyle(boxes=True, canvas="black"),
-        title="Masks on black, boxes and labels",
-    ),
-    Encoding(
-        "instance",
-        "pixel_ss1_m0_o0_l1_c0_b0",
-        "pixel",
-        draw.draw_instances,
-        draw.MaskStyle(),
-        title="Masks with labels",
-    ),
-    Encoding(
-        "instance",
-        "pixel_ss1_m0_o0_l0_c0_b1",
-        "pixel",
-        draw.draw_instances,
-        draw.MaskStyle(boxes=True, tags=False),
-        title="Masks with boxes",
+        ("pixel_ss1_m0_o0_l1_c0_b1", "Masks, boxes and labels", draw.MaskStyle(boxes=True)),
+        (
+            "pixel_ss1_m0_o0_l1_c1_b1",
+            "Masks coloured by instance, boxes and labels",
+            draw.MaskStyle(boxes=True, colors="instance"),
+        ),
+        (
+            "pixel_ss1_m0_o1_l1_c0_b1",
+            "Opaque masks, boxes and labels",
+            draw.MaskStyle(boxes=True, opacity=1.0),
+        ),
+        (
+            "pixel_ss1_m1_o0_l1_c0_b1",
+            "Masks on black, boxes and labels",
+            draw.MaskStyle(boxes=True, canvas="black"),
+        ),
+        ("pixel_ss1_m0_o0_l1_c0_b0", "Masks with labels", draw.MaskStyle()),
+        ("pixel_ss1_m0_o0_l0_c0_b1", "Masks with boxes", draw.MaskStyle(boxes=True, tags=False)),
     ),
     Encoding(
         "instance",
@@ -122,28 +98,6 @@ _INSTANCE = (
         title="Grid as a number matrix",
     ),
 )
-_INSTANCE_EXTENDED = (
-    Encoding(
-        "instance",
-        "pixel_ss1_m0_o0_l0_c0_b0",
-        "pixel",
-        draw.draw_instances,
-        draw.MaskStyle(tags=False),
-        is_final=False,
-        is_base_ablation=False,
-        title="Masks",
-    ),
-    Encoding(
-        "instance",
-        "text_subsample",
-        "text",
-        texts.grid_text,
-        TextStyle("subsample", ids=True),
-        is_final=False,
-        is_base_ablation=False,
-        title="Grid as characters",
-    ),
-)
 INSTANCE = PredictionType(
     "instance",
     record.Masks,
@@ -161,7 +115,26 @@ INSTANCE = PredictionType(
             "pixel_ss1_m0_o0_l1_c1_b1",
             title="Polygons and masks",
         ),
-        *_INSTANCE_EXTENDED,
+        Encoding(
+            "instance",
+            "pixel_ss1_m0_o0_l0_c0_b0",
+            "pixel",
+            draw.draw_instances,
+            draw.MaskStyle(tags=False),
+            is_final=False,
+            is_base_ablation=False,
+            title="Masks",
+        ),
+        Encoding(
+            "instance",
+            "text_subsample",
+            "text",
+            texts.grid_text,
+            TextStyle("subsample", ids=True),
+            is_final=False,
+            is_base_ablation=False,
+            title="Grid as characters",
+        ),
     ),
     metrics=(
         Metric(
@@ -173,27 +146,9 @@ INSTANCE = PredictionType(
         ),
     ),
     errors=(
-        ErrorType(
-            "instance",
-            "classification",
-            items.classification,
-            items.two_labels,
-            matched=MATCHED.classification,
+        *items.item_errors(
+            "instance", MATCHED, errors.localization, errors.duplicate, errors.background
         ),
-        ErrorType(
-            "instance",
-            "localization",
-            errors.localization,
-            items.something,
-            matched=MATCHED.localization,
-        ),
-        ErrorType(
-            "instance", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate
-        ),
-        ErrorType(
-            "instance", "background", errors.background, items.something, matched=MATCHED.background
-        ),
-        ErrorType("instance", "missed", items.missed, items.something, matched=MATCHED.missed),
         ErrorType(
             "instance", "boundary", errors.boundary, items.something, matched=matched.boundary
         ),
@@ -205,86 +160,62 @@ INSTANCE = PredictionType(
     arrays=record.instances_from_arrays,
 )
 
-_SEMANTIC = (
-    Encoding(
+
+def _labelled_pixels(
+    type: str, masks: tuple[Encoding, ...], *, region: bool = False
+) -> tuple[Encoding, ...]:
+    on_image = grid.GridStyle(colors="class", region=region)
+    return (
+        *drawn(
+            type,
+            "pixel",
+            grid.draw_grid,
+            ("pixel_ss0_m0", "Coloured grid on the image", on_image),
+            ("pixel_ss0_m1", "Coloured grid on black", replace(on_image, canvas="black")),
+        ),
+        Encoding(
+            type,
+            "text_subsample",
+            "text",
+            texts.grid_text,
+            TextStyle("subsample", region=region),
+            title="Grid as characters",
+        ),
+        *masks,
+        Encoding(
+            type,
+            "text_polygon",
+            "text",
+            texts.polygons_text,
+            TextStyle("polygon"),
+            title="Polygons as text",
+        ),
+        Encoding(
+            type,
+            "text_matrix",
+            "text",
+            texts.grid_text,
+            TextStyle("matrix", region=region),
+            title="Grid as a number matrix",
+        ),
+    )
+
+
+_SEMANTIC = _labelled_pixels(
+    "semantic",
+    drawn(
         "semantic",
-        "pixel_ss0_m0",
-        "pixel",
-        grid.draw_grid,
-        grid.GridStyle(colors="class"),
-        title="Coloured grid on the image",
-    ),
-    Encoding(
-        "semantic",
-        "pixel_ss0_m1",
-        "pixel",
-        grid.draw_grid,
-        grid.GridStyle(colors="class", canvas="black"),
-        title="Coloured grid on black",
-    ),
-    Encoding(
-        "semantic",
-        "text_subsample",
-        "text",
-        texts.grid_text,
-        TextStyle("subsample"),
-        title="Grid as characters",
-    ),
-    Encoding(
-        "semantic",
-        "pixel_ss1_m0_o0_l1_c0",
-        "pixel",
-        draw.draw_segments,
-        draw.MaskStyle(),
-        title="Masks with labels",
-    ),
-    Encoding(
-        "semantic",
-        "pixel_ss1_m0_o0_l1_c1",
-        "pixel",
-        draw.draw_segments,
-        draw.MaskStyle(colors="random"),
-        title="Masks in random colours with labels",
-    ),
-    Encoding(
-        "semantic",
-        "pixel_ss1_m0_o1_l1_c0",
-        "pixel",
-        draw.draw_segments,
-        draw.MaskStyle(opacity=1.0),
-        title="Opaque masks with labels",
-    ),
-    Encoding(
-        "semantic",
-        "pixel_ss1_m1_o0_l1_c0",
         "pixel",
         draw.draw_segments,
-        draw.MaskStyle(canvas="black"),
-        title="Masks on black with labels",
-    ),
-    Encoding(
-        "semantic",
-        "pixel_ss1_m0_o0_l0_c0",
-        "pixel",
-        draw.draw_segments,
-        draw.MaskStyle(tags=False),
-        title="Masks",
-    ),
-    Encoding(
-        "semantic",
-        "text_polygon",
-        "text",
-        texts.polygons_text,
-        TextStyle("polygon"),
-        title="Polygons as text",
-    ),
-    Encoding(
-        "semantic",
-        "text_matrix",
-        "text",
-        texts.grid_text,
-        TextStyle("matrix"),
-        title="Grid as a number matrix",
+        ("pixel_ss1_m0_o0_l1_c0", "Masks with labels", draw.MaskStyle()),
+        (
+            "pixel_ss1_m0_o0_l1_c1",
+            "Masks in random colours with labels",
+            draw.MaskStyle(colors="random"),
+        ),
+        ("pixel_ss1_m0_o1_l1_c0", "Opaque masks with labels", draw.MaskStyle(opacity=1.0)),
+        ("pixel_ss1_m1_o0_l1_c0", "Masks on black with labels", draw.MaskStyle(canvas="black")),
+        ("pixel_ss1_m0_o0_l0_c0", "Masks", draw.MaskStyle(tags=False)),
     ),
 )
 SEMANTIC = PredictionType(
@@ -345,87 +276,19 @@ SEMANTIC = PredictionType(
     arrays=record.label_map_from_arrays,
 )
 
-_REFERRING = (
-    Encoding(
+_REFERRING = _labelled_pixels(
+    "referring",
+    drawn(
         "referring",
-        "pixel_ss0_m0",
-        "pixel",
-        grid.draw_grid,
-        grid.GridStyle(colors="class", region=True),
-        title="Coloured grid on the image",
-    ),
-    Encoding(
-        "referring",
-        "pixel_ss0_m1",
-        "pixel",
-        grid.draw_grid,
-        grid.GridStyle(colors="class", canvas="black", region=True),
-        title="Coloured grid on black",
-    ),
-    Encoding(
-        "referring",
-        "text_subsample",
-        "text",
-        texts.grid_text,
-        TextStyle("subsample", region=True),
-        title="Grid as characters",
-    ),
-    Encoding(
-        "referring",
-        "pixel_ss1_m0_o0_m0",
         "pixel",
         draw.draw_region,
-        draw.RegionStyle(),
-        title="Mask",
+        ("pixel_ss1_m0_o0_m0", "Mask", draw.RegionStyle()),
+        ("pixel_ss1_m0_o0_m1", "Outline", draw.RegionStyle(fill=False, contour=True)),
+        ("pixel_ss1_m0_o0_m2", "Mask with outline", draw.RegionStyle(contour=True)),
+        ("pixel_ss1_m0_o1_m0", "Opaque mask", draw.RegionStyle(opacity=1.0)),
+        ("pixel_ss1_m1_o0_m0", "Mask on black", draw.RegionStyle(canvas="black")),
     ),
-    Encoding(
-        "referring",
-        "pixel_ss1_m0_o0_m1",
-        "pixel",
-        draw.draw_region,
-        draw.RegionStyle(fill=False, contour=True),
-        title="Outline",
-    ),
-    Encoding(
-        "referring",
-        "pixel_ss1_m0_o0_m2",
-        "pixel",
-        draw.draw_region,
-        draw.RegionStyle(contour=True),
-        title="Mask with outline",
-    ),
-    Encoding(
-        "referring",
-        "pixel_ss1_m0_o1_m0",
-        "pixel",
-        draw.draw_region,
-        draw.RegionStyle(opacity=1.0),
-        title="Opaque mask",
-    ),
-    Encoding(
-        "referring",
-        "pixel_ss1_m1_o0_m0",
-        "pixel",
-        draw.draw_region,
-        draw.RegionStyle(canvas="black"),
-        title="Mask on black",
-    ),
-    Encoding(
-        "referring",
-        "text_polygon",
-        "text",
-        texts.polygons_text,
-        TextStyle("polygon"),
-        title="Polygons as text",
-    ),
-    Encoding(
-        "referring",
-        "text_matrix",
-        "text",
-        texts.grid_text,
-        TextStyle("matrix", region=True),
-        title="Grid as a number matrix",
-    ),
+    region=True,
 )
 REFERRING = PredictionType(
     "referring",

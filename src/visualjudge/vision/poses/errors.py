@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from visualjudge.core.records import FloatArray
-from visualjudge.vision.errors.levels import ErrorScene, counted
+from visualjudge.vision.errors.levels import ErrorScene, Rng, counted
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.score import person_area
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
@@ -15,7 +15,7 @@ from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGM
 LOWEST_OKS = 0.4
 
 
-def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
+def jitter(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> People:
     """Each keypoint is moved in a random direction until its similarity is 1 − 0.6 × severity."""
     target = 1 - (1 - LOWEST_OKS) * severity
     people = []
@@ -31,9 +31,7 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Gen
     return People(tuple(people))
 
 
-def inversion(
-    truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator
-) -> People:
+def inversion(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People:
     """Left and right are exchanged in some of the pairs with both keypoints present."""
     pairs = [
         (k, a, b)
@@ -49,7 +47,7 @@ def inversion(
     return _people(truth, points)
 
 
-def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
+def swap(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People:
     """Some keypoints are exchanged with those of the same name of the nearest person.
 
     At severity 1, half of them are exchanged: exchanging all would only change the order of the two
@@ -70,7 +68,7 @@ def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Gene
     return _people(truth, points)
 
 
-def missed(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
+def missed(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People:
     """Some keypoints are missing."""
     present = [
         (k, name)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.errors.levels import ErrorScene, Perturbation, Rng
 from visualjudge.vision.errors.matched import common_steps, inside, side
 from visualjudge.vision.poses import errors
 from visualjudge.vision.poses.record import People, Person, corners
@@ -20,9 +20,7 @@ def displaced(error: Perturbation) -> Perturbation:
     one side, further with severity. People at the border are omitted: they cannot move.
     """
 
-    def matched(
-        truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
-    ) -> People:
+    def matched(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> People:
         shown = People(tuple(person for person in truth.items if person.present.any()))
         boxes = [(x1, y1, x2, y2) for x1, y1, x2, y2 in corners(shown).tolist()]
         found: People = error(shown, MILD, scene, rng)

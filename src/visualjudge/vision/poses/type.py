@@ -13,81 +13,38 @@ from visualjudge.vision.poses import (
     record,
     score,
 )
-from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task
+from visualjudge.vision.rows import ErrorType, Metric, PredictionType, Ranked, Task, drawn
 
-_KEYPOINT = (
-    Encoding(
-        "keypoint",
-        "pixel_s0_c1_m0",
-        "pixel",
-        draw.draw_people,
-        draw.PoseStyle(limbs=False),
-        title="Points coloured by person",
-    ),
-    Encoding(
-        "keypoint",
-        "pixel_s1_c0_m0",
-        "pixel",
-        draw.draw_people,
-        draw.PoseStyle(colors="single"),
-        title="Skeletons in one colour",
-    ),
-    Encoding(
-        "keypoint",
-        "pixel_s1_c1_m0",
-        "pixel",
-        draw.draw_people,
-        draw.PoseStyle(),
-        title="Skeletons coloured by person",
-    ),
-    Encoding(
-        "keypoint",
-        "pixel_s1_c2_m0",
-        "pixel",
-        draw.draw_people,
-        draw.PoseStyle(colors="part"),
-        title="Skeletons coloured by body part",
-    ),
-    Encoding(
-        "keypoint",
-        "pixel_s1_c1_m1",
-        "pixel",
-        draw.draw_people,
-        draw.PoseStyle(canvas="black"),
-        title="Skeletons coloured by person, on black",
-    ),
-    Encoding(
-        "keypoint",
-        "text_flat_list",
-        "text",
-        draw.people_text,
-        TextStyle("flat_list"),
-        title="Keypoints as a flat list",
-    ),
-    Encoding(
-        "keypoint",
-        "text_part_keyed_json",
-        "text",
-        draw.people_text,
-        TextStyle("part_keyed"),
-        title="Keypoints by body part",
-    ),
-    Encoding(
-        "keypoint",
-        "text_coco_style",
-        "text",
-        draw.people_text,
-        TextStyle("coco_list"),
-        title="Keypoints in COCO order",
-    ),
-)
 KEYPOINT = PredictionType(
     "keypoint",
     record.People,
     record.read,
     record.write,
     tasks=(Task("keypoint", "keypoint detection", "keypoint"),),
-    encodings=_KEYPOINT,
+    encodings=(
+        *drawn(
+            "keypoint",
+            "pixel",
+            draw.draw_people,
+            ("pixel_s0_c1_m0", "Points coloured by person", draw.PoseStyle(limbs=False)),
+            ("pixel_s1_c0_m0", "Skeletons in one colour", draw.PoseStyle(colors="single")),
+            ("pixel_s1_c1_m0", "Skeletons coloured by person", draw.PoseStyle()),
+            ("pixel_s1_c2_m0", "Skeletons coloured by body part", draw.PoseStyle(colors="part")),
+            (
+                "pixel_s1_c1_m1",
+                "Skeletons coloured by person, on black",
+                draw.PoseStyle(canvas="black"),
+            ),
+        ),
+        *drawn(
+            "keypoint",
+            "text",
+            draw.people_text,
+            ("text_flat_list", "Keypoints as a flat list", TextStyle("flat_list")),
+            ("text_part_keyed_json", "Keypoints by body part", TextStyle("part_keyed")),
+            ("text_coco_style", "Keypoints in COCO order", TextStyle("coco_list")),
+        ),
+    ),
     metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1),),
     errors=(
         ErrorType("keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter),

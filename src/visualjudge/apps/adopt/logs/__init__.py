@@ -84,9 +84,9 @@ def log_of(path: Path, content: Any, name: str | None) -> Log | None:
     if name is not None:
         return LOGS.get(name)
     first = content[0] if isinstance(content, list) and content else content
-    fields = set(first) if isinstance(first, dict) else set()
+    fields = (first if isinstance(first, dict) else {}).keys()
     for log in LOGS.values():
-        fits = log.fields <= fields and (not log.one_of or log.one_of & fields)
+        fits = fields >= log.fields and (not log.one_of or fields & log.one_of)
         if path.suffix.lower() in log.suffixes and fits:
             return log
     return None
