@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from decided import World, choices_of, of_task, scores_of
-from judged_records import said
-from visualjudge.analysis import analyse_study, study_of
+from judged_records import pair as choice, said, write_dataset, write_run
+from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answer import (
     Comparisons,
     PairOfModels,
@@ -19,7 +20,9 @@ from visualjudge.analysis.answer import (
 )
 from visualjudge.analysis.decisions.card import JudgeCard, card_of
 from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
-from visualjudge.core.records import Question, Verdict
+from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.terminal import text as terminal
+from visualjudge.core.records import Probe, Question, Verdict
 
 CLOSE = (0, 1)
 
@@ -149,6 +152,35 @@ def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
     found = card(asked, lost)
     assert found.models.state in ("yes", "in_part")
     assert "of its replies cannot be used" in found.models.sentence
+
+
+def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(tmp_path: Path) -> None:
+    asked = questions_of(100)
+    probes = [
+        choice(
+            k,
+            (8.0, 3.0),
+            id=f"length{k}{cue}",
+            image_id=f"image{k}",
+            sources=(None, None),
+            probe=Probe("length", "cue", f"g{k}", "", "answer", cue, None),
+        )
+        for k in range(60)
+        for cue in ("A", "B")
+    ]
+    longer = [said(q, q.probe.cue) for q in probes if q.probe]
+    run = write_run(
+        tmp_path / "run",
+        write_dataset(tmp_path / "ds", [*asked, *probes]),
+        [*choices_of(asked, 0.97, swap=True), *longer],
+        judge="judge",
+    )
+    analysis = analyse([run])
+    found = card_of(analysis).judges[0]
+    first = found.models.sentence.split(". ")[0]
+    assert first.startswith("Yes") and first.endswith(", but it fails the probe “length”.")
+    shown = " ".join(terminal(analysis.results, [found.answer]).split())
+    assert first in shown and first.removeprefix("Yes, ") in page(analysis).replace("\u00a0", " ")
 
 
 def test_each_task_has_its_own_answer_in_the_same_form() -> None:

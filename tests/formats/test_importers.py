@@ -360,14 +360,13 @@ class TestLabelMaps:
         read = label_maps(
             "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
         )
-        assert "value 9 is not in the class table" in problem(read).reason
+        assert "1 value not in the class table, such as 9; name it" in problem(read).reason
 
     @pytest.mark.parametrize(
         ("channels", "colours", "told"),
         [
-            (3, 256 * 256, "3 channels and .* colours, like a photograph: --gt and --pred take"),
-            (3, 2, "3 channels and .* colours: convert them to class numbers"),
-            (1, 256, "values are not in the class table .* as in a photograph"),
+            (3, 256 * 256, "got 3 that differ; .*; --gt and --pred take label maps, --images ph"),
+            (1, 256, "values not in the class table, .* --images photographs"),
         ],
     )
     def test_a_photograph_in_the_place_of_a_label_map_is_told(

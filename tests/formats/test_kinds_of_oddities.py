@@ -11,14 +11,18 @@ import cv2
 import numpy as np
 import polars as pl
 import pytest
+from openpyxl import Workbook
 
 from corpus.workspace import dump, photo
 from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.label_maps import label_maps
-from visualjudge.formats.sample import Found, Sample
+from visualjudge.formats.outputs import warn_of_range
+from visualjudge.formats.referring import referring
+from visualjudge.formats.sample import Found, Sample, read_table
 from visualjudge.formats.shape_files import shapes
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
@@ -82,7 +86,7 @@ def voc_files(home: Path, *given: str, names: Sequence[str] = ("a",)) -> Found:
     return voc("object_detection", home / "gt", None, home / "images")
 
 
-def voc_object(xmin: int, **more: str) -> str:
+def voc_object(xmin: int | str, **more: str) -> str:
     fields = "".join(f"<{name}>{text}</{name}>" for name, text in more.items())
     sides = zip(("xmin", "ymin", "xmax", "ymax"), (xmin, 31, 90, 80), strict=True)
     box = "".join(f"<{name}>{value}</{name}>" for name, value in sides)
@@ -220,6 +224,12 @@ def test_a_voc_box_at_zero_counts_from_zero(home: Path) -> None:
         assert boxes(voc_files(home, voc_object(0))) == [[0.0, 31.0, 90.0, 80.0]]
 
 
+@pytest.mark.parametrize("first", ["0.000", "0.4"])
+def test_a_voc_box_below_one_counts_from_zero(home: Path, first: str) -> None:
+    with pytest.warns(UserWarning, match="counted from 0 in all files"):
+        assert boxes(voc_files(home, voc_object(first))) == [[float(first), 31.0, 90.0, 80.0]]
+
+
 def test_an_image_of_voc_is_found_whatever_its_suffix(home: Path) -> None:
     photo(home / "images/b.BMP", size=(WIDTH, HEIGHT))
     (home / "images/a.png").unlink()
@@ -240,12 +250,13 @@ def test_sixteen_bits_of_colour_are_read_whole(home: Path) -> None:
     assert sorted(np.unique(depth.truth.values).tolist()) == [0.44, 3.0]  # type: ignore[union-attr]
 
 
-def test_the_largest_value_of_a_patch_is_a_hole(home: Path) -> None:
-    values = np.full((HEIGHT, WIDTH), 5000, np.uint16)
-    values[:5] = 65535
-    cv2.imwrite(str(home / "a.png"), values)
-    made, images = str(home / "a.png"), str(home / "images/a.png")
-    with pytest.warns(UserWarning, match="800 of 19200 pixels are 65535"):
+@pytest.mark.parametrize("largest", [65535, 1e10, np.finfo(np.float32).max])
+def test_the_largest_value_of_a_patch_is_a_hole(home: Path, largest: float) -> None:
+    values = np.full((HEIGHT, WIDTH), 5000.5, np.float32)
+    values[:5] = largest
+    np.save(home / "a.npy", values)
+    made, images = str(home / "a.npy"), str(home / "images/a.png")
+    with pytest.warns(UserWarning, match="800 of 19200 pixels are"):
         (sample,) = depth_maps("depth_estimation", made, None, images, gt_scale="1/1000")
     assert isinstance(sample, Sample) and sample.file is None
     assert sample.truth.valid.sum() == 19200 - 800  # type: ignore[union-attr]
@@ -255,3 +266,74 @@ def test_labels_beside_their_photographs_are_read(home: Path) -> None:
     dump(home / "images/a.json", {"shapes": [{"label": "cow", "points": CORNERS}]})
     found = shapes("object_detection", home / "images", None, home / "images", "labelme")
     assert boxes(found) == [BOX]
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_corners_of_a_data_set_may_be_whole_numbers(home: Path, kind: type) -> None:
+    rows_of(home, objects={"bbox": [[kind(v) for v in BOX]], "category": [0]})
+    found = hugging_face(
+        "object_detection", str(home / "rows.parquet"), None, home / "scratch", box_format="xyxy"
+    )
+    assert boxes(found) == [BOX]
+
+
+def test_a_mask_of_black_and_white_is_told(home: Path) -> None:
+    values = np.zeros((HEIGHT, WIDTH), np.uint8)
+    values[:5] = 255
+    cv2.imwrite(str(home / "a.png"), values)
+    dump(home / "classes.txt", "background\nforeground")
+    made, images = str(home / "a.png"), str(home / "images/a.png")
+    with pytest.warns(UserWarning, match=r"a\.png: has only 0 and 255"):
+        list(label_maps("semantic_segmentation", made, None, images, home / "classes.txt"))
+
+
+@pytest.mark.parametrize("more", [" 0.3", " 0.3 0.9", " .5" * 34])
+def test_lines_of_yolo_with_more_numbers_are_told(home: Path, more: str) -> None:
+    line = f"0 0.34375 0.45833333 0.4375 0.41666667{more}\n"
+    with pytest.warns(UserWarning, match="numbers follow each class, .* angles are not read"):
+        list(yolo_files(home, line * 2))
+
+
+def test_a_region_of_two_labels_is_refused(home: Path) -> None:
+    told = problem(studio(home, {"result": [region(rectanglelabels=["cow", "dog"])]}))
+    assert "a region must have one label, 'r' has ['cow', 'dog']" in told
+
+
+def test_two_masks_of_one_expression_are_refused(home: Path) -> None:
+    mask = {"segmentation": [[20, 30, 90, 30, 90, 80]]}
+    dump(home / "gt.json", [{"image": "a.png", "expression": "cow", "key": "1", **mask}])
+    dump(home / "pred.json", [{"key": "1", **mask}] * 2)
+    with pytest.raises(DataError, match="row 2: key '1' must occur once"):
+        list(
+            referring(
+                "referring_segmentation", home / "gt.json", home / "pred.json", home / "images"
+            )
+        )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_a_header_that_names_a_column_twice_is_refused(tmp_path: Path, suffix: str) -> None:
+    rows = [["item", "score", "score"], ["q1", 3, 9]]
+    file = tmp_path / f"votes.{suffix}"
+    if suffix == "csv":
+        file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows), "utf-8")
+    else:
+        book = Workbook()
+        for row in rows:
+            book.active.append(row)  # type: ignore[union-attr]
+        book.save(file)
+    with pytest.raises(DataError, match="must name a column once, got item, score, score"):
+        read_table(file) if suffix == "csv" else workbook_rows(file)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "range_"),
+    [((0.2, 0.9), "0 1"), ((3.33, 4.67), "1 5"), ((1, 4, 7), "1 7"), ((2, 7), ""), ((3, 9), "")],
+)
+def test_ratings_that_look_like_another_scale_are_told(
+    ratings: tuple[float, ...], range_: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    warn_of_range("t.csv", ratings, (0, 10))
+    assert [f"--score-range {range_}," in str(one.message) for one in recwarn] == (
+        [True] if range_ else []
+    )

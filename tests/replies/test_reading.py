@@ -99,6 +99,7 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(reply: str, value: str) -> None
         ("Answer: B > A", "ranking", "incomplete"),
         ("Answer: B > A > D", "ranking", "unknown option"),
         ("1. B - sharp\n2. A - soft\n3. C - wrong", "ranking", "BAC"),
+        ("3. C - wrong\n2. A - soft\n1. B - sharp", "ranking", "no answer"),
         ("1. A - sharp\n2. B - soft\n3. C - wrong", "ranking", "no answer"),
         ("Both reach \\boxed{3}. Score: 7", "scoring", "several answers"),
         ("Both reach \\boxed{3}.\n\nScore: 7", "scoring", 7.0),

@@ -44,16 +44,17 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
         raise DataError(f"{path}: must be a workbook (.xlsx): {reason}") from None
     header, *below = rows or [()]
     names = [f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)]
+    if len(set(names)) < len(names):
+        raise DataError(f"{path}: a header must name a column once, got {', '.join(names)[:300]}")
     return [
         {} if all(cell is None for cell in row) else dict(zip(names, row, strict=False))
         for row in below
     ]
 
 
+# Return the cells of the first sheet, its header first: formulas as typed, or what they gave when
+# it was saved (None if that is not known).
 def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
-    """Return the cells of the first sheet, its header first: formulas as typed, or what they gave
-    when it was saved (None if that is not known).
-    """
     import openpyxl
 
     sheet = openpyxl.load_workbook(path, read_only=True, data_only=not typed).worksheets[0]

@@ -48,7 +48,6 @@ from visualjudge.vision.predictions import (
 from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
 
-KEYPOINT_NUMBERS = 51
 _NUMBERS = {float, int}
 LARGEST_FLOAT = sys.float_info.max
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
@@ -183,16 +182,13 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             truth.images[number] = _image(raw, f"images[{k}]", gt, images, files)
         except InvalidRecord as error:
             truth.problems.append(error.problem)
-    truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
+    # Numbers first, as pycocotools has them: the order decides between equal confidences.
+    truth.images = dict(
+        sorted(truth.images.items(), key=lambda row: (isinstance(row[0], str), row[0]))
+    )
     for number, rows in _by_image(content["annotations"], f"{gt}: annotations").items():
         truth.annotations[number] = rows
     return truth
-
-
-# Return a sort key that puts numbers first, in ascending order, as pycocotools does. The order
-# breaks ties between equal confidences.
-def _by_number(image_id: int | str) -> tuple[bool, int, str]:
-    return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
 
 
 def _labels(categories: Any, gt: Path) -> dict[Any, str]:
@@ -352,11 +348,7 @@ def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bo
     numbers = raw.get("keypoints")
     if numbers is None:
         raise DataError("keypoints: the field is missing")
-    if (
-        not isinstance(numbers, list)
-        or len(numbers) != KEYPOINT_NUMBERS
-        or not _all_finite(numbers)
-    ):
+    if not isinstance(numbers, list) or len(numbers) != 51 or not _all_finite(numbers):
         got = f"{len(numbers)} values" if isinstance(numbers, list) else f"{numbers!r:.40}"
         raise DataError(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "

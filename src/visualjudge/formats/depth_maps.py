@@ -20,8 +20,9 @@ from visualjudge.vision.raster.images import image_size, read_depth
 AS_THEY_ARE = (".npy", ".png")
 
 
-# The largest value of 16 bits, and the number of pixels from which it is a hole, not a depth.
-HOLE, PATCH = 65535, 16
+# Values that mark a hole or the sky (the largest of 16 bits and of float32, and Blender's), and the
+# number of pixels from which they are no depth.
+HOLES, PATCH = (65535.0, 1e10, float(np.finfo(np.float32).max)), 16
 # PNG depths beyond this are assumed to be in another unit.
 FARTHEST_METRES = 255
 
@@ -78,8 +79,7 @@ def depth_maps(
     found = truth if pred is None else _form(pred_scale, pred_inverse, "--pred-scale")
     check_type(task, ("depth",), "depth map")
     told = set[Any]()
-    extra = {"scale": found[0]} if found[0] != 1 else {}
-    extra |= {"inverse": True} if found[1] else {}
+    extra = ({"scale": found[0]} if found[0] != 1 else {}) | ({"inverse": True} if found[1] else {})
 
     def read(file: Path, image: Path, predicted: bool) -> DepthMap:
         option, form = ("--pred", found) if predicted else ("--gt", truth)
@@ -104,19 +104,18 @@ def depth_maps(
         yield Sample(image.stem, image, guess, real, file=kept, extra=extra if kept else {})
 
 
-# Return the values with those of a hole as NaN: some data sets mark it by the largest value of 16
-# bits. told gets the file's name.
+# Return the values with those of a hole as NaN. told gets the file's name.
 def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray:
-    holes = values == HOLE
-    if not PATCH <= int(holes.sum()) < holes.size or (values % 1).any():
+    holes = np.isin(values, HOLES)
+    if not PATCH <= int(holes.sum()) < holes.size:
         return values
-    if HOLE not in told:
+    if HOLES not in told:
         warnings.warn(
-            f"{file}: {int(holes.sum())} of {holes.size} pixels are {HOLE}, the largest value of "
-            "16 bits; in all files that have it so, they are read as holes, without a depth",
+            f"{file}: {int(holes.sum())} of {holes.size} pixels are {values[holes][0]:.6g}, which "
+            "marks a hole; in all files that have it so, they are read as holes, without a depth",
             stacklevel=2,
         )
-    told |= {HOLE, str(file)}
+    told |= {HOLES, str(file)}
     return np.where(holes, np.nan, values)
 
 

@@ -110,10 +110,9 @@ def hugging_face(
     yield from samples_of(content, predicted, place, typed)
 
 
+# Ground truth or predictions, and the folder they are unpacked into.
 @dataclass
 class _Side:
-    """Ground truth or predictions, and the folder they are unpacked into."""
-
     path: Path
     folder: Path
     columns: Mapping[str, str]
@@ -188,7 +187,11 @@ def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, An
         label = class_name(label, side.names, "category")
     elif label is None:
         raise DataError("category: is missing")
-    if corners and isinstance(box, list) and [type(v) for v in box] == [float] * 4:
+    if (
+        corners
+        and isinstance(box, list)
+        and [isinstance(v, int | float) for v in box] == [True] * 4
+    ):
         box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
     return {"category_id": str(label), "bbox": box, "score": item.get(side.columns["score"])}
 

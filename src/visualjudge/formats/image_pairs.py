@@ -63,6 +63,6 @@ def _fitted(
             f"restored: {file.name} is the degraded image and does not match the clean size, "
             f"{asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
         )
-    swapped = image_size(image) == size
-    remedy = "--gt and --images seem to be swapped" if swapped else RESIZE_CLEAN
+    exchanged = image_size(image) == size
+    remedy = "--gt and --images seem to be swapped" if exchanged else RESIZE_CLEAN
     raise other_size(f"restored: {file.name}", size, asked, file, remedy=remedy)

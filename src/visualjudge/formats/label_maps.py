@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.plurals import pluralize
 from visualjudge.formats.class_names import class_table
 from visualjudge.formats.sample import (
     Found,
@@ -17,13 +18,12 @@ from visualjudge.formats.sample import (
     check_type,
     fitted,
     paired,
+    told_once,
 )
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array
 
-# A file with more values without a class, or more colours, is assumed to be a photograph.
-FEW_UNKNOWN, MOST_COLOURS = 10, 256
 PLACES = "--gt and --pred take label maps, --images photographs"
 # Values that mean "no label" unless the class table names them.
 UNNAMED = (0, 255)
@@ -63,8 +63,15 @@ def label_maps(
     table = class_table(classes)
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
 
+    binary: list[str] = []
+
     def read(file: Path, image: Path, predicted: bool) -> Masks:
-        return _read(file, table, skipped, image, resize=resize_pred and predicted)
+        values = fitted(
+            _values(file), image_size(image), file, image, resize=resize_pred and predicted
+        )
+        if {0, 1} <= set(table) and 255 in skipped and set(np.unique(values)) == {0, 255}:
+            binary.append(str(file))
+        return _read(file, values, table, skipped)
 
     for one in paired("label map", images, gt, pred, read):
         if isinstance(one, Problem):
@@ -72,35 +79,29 @@ def label_maps(
         else:
             image, guess, real, _ = one
             yield Sample(image.stem, image, guess, real)
+    told_once(
+        "label maps",
+        "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and white, name the "
+        "class 255 in the class table, or write it as 1",
+        binary,
+    )
 
 
-def _read(
-    path: Path,
-    table: Mapping[int, str],
-    skipped: set[int],
-    image: Path,
-    *,
-    resize: bool,
-) -> Masks:
-    size = image_size(image)
-    values = fitted(_values(path), size, path, image, resize=resize)
+def _read(path: Path, values: NDArray[Any], table: Mapping[int, str], skipped: set[int]) -> Masks:
     classes: dict[str, Any] = {}
     found = [value for value in np.unique(values).tolist() if value not in skipped]
     unknown = [value for value in found if value not in table]
-    if len(unknown) > FEW_UNKNOWN:
-        raise DataError(
-            f"{path.name}: must contain class numbers; {len(unknown)} of its values are not in the "
-            f"class table ({unknown[0]} to {unknown[-1]}), as in a photograph; {PLACES}"
-        )
     if unknown:
         raise DataError(
-            f"{path.name}: value {unknown[0]} is not in the class table; name it there or give "
-            f"--unlabelled {unknown[0]}"
+            f"{path.name}: {pluralize(len(unknown), 'value')} not in the class table, such as "
+            f"{unknown[0]}; name it there or give --unlabelled {unknown[0]}; {PLACES}"
         )
     for value in found:
         name = table[value]
         classes[name] = (values == value) | classes.get(name, False)
-    return Masks(size, tuple(Instance(name, mask_from_array(classes[name])) for name in classes))
+    return Masks(
+        values.shape, tuple(Instance(name, mask_from_array(classes[name])) for name in classes)
+    )
 
 
 def _values(path: Path) -> NDArray[Any]:
@@ -116,9 +117,7 @@ def _values(path: Path) -> NDArray[Any]:
     colours = values[:, :, :3]
     if values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
         return np.asarray(values[:, :, 0])
-    count = len(np.unique(colours.reshape(-1, colours.shape[2]), axis=0))
-    likely = f", like a photograph: {PLACES}" if count > MOST_COLOURS else ""
     raise DataError(
-        f"{path.name}: must have one channel of class numbers, got {values.shape[2]} channels and "
-        f"{count} colours{likely or ': convert them to class numbers'}"
+        f"{path.name}: must have one channel of class numbers, got {values.shape[2]} that differ; "
+        f"convert colours to class numbers; {PLACES}"
     )

@@ -82,7 +82,7 @@ def outputs(
     Warns
     -----
     UserWarning
-        If no range was given and all scores are whole or half numbers from 1 to 5.
+        If no range was given and all scores look like a scale up to 1, 5 or 7.
     """
     if mask_white not in ("fill", "keep"):
         raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
@@ -90,10 +90,12 @@ def outputs(
     limits = (0, 10) if score_range is None else score_range
     if not limits[0] < limits[1]:
         raise UsageError("--score-range must have the lowest score first")
-    needed = {"output": "--column output=NAME maps another name"}
-    needed |= dict.fromkeys(score_column, "--score-column names another")
-    needed |= {} if source is not None else {"source": "--source names the model of all rows"}
-    needed |= {"image": f"{task} cannot be judged without it"} if TASKS[task].edits else {}
+    needed = (
+        {"output": "--column output=NAME maps another name"}
+        | dict.fromkeys(score_column, "--score-column names another")
+        | ({} if source is not None else {"source": "--source names the model of all rows"})
+        | ({"image": f"{task} cannot be judged without it"} if TASKS[task].edits else {})
+    )
     rows = _rows(Path(table), scratch, column or {}, needed)
     # the files of each (output, image_id, prompt, source), and its ratings
     rated: dict[Output, tuple[Files, list[float]]] = {}
@@ -137,19 +139,17 @@ def outputs(
 
 
 def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
-    """Warn about ratings that look like a scale up to 1 or 5 if another range is assumed."""
-    low, high = limits
-    if len(ratings) < 2 or high <= 1:
+    """Warn about ratings that look like a scale up to 1, 5 or 7 if another range is assumed."""
+    halves = all(value * 2 % 1 == 0 for value in ratings)
+    scales = [(0, 1), (1, 5), (1, 7)][: 3 if halves and {1, 7} <= {*ratings} else 2]
+    likely = [one for one in scales if all(one[0] <= value <= one[1] for value in ratings)]
+    if len(ratings) < 2 or not any(ratings) or not likely or limits[1] <= likely[0][1]:
         return
-    if all(0 <= value <= 1 for value in ratings) and any(ratings):
-        look, range_ = "numbers from 0 to 1", "0 1"
-    elif high > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
-        look, range_ = "whole or half numbers from 1 to 5", "1 5"
-    else:
-        return
+    (least, most), (low, high) = likely[0], limits
     warnings.warn(
-        f"{where}: all {len(ratings)} values are {look}, and were read as ranging from {low:g} to "
-        f"{high:g}; state their range: --score-range {range_}, or --score-range {low:g} {high:g}",
+        f"{where}: all {len(ratings)} values are {'whole or half ' if halves else ''}numbers from "
+        f"{least} to {most}, and were read as ranging from {low:g} to {high:g}; state their range: "
+        f"--score-range {least} {most}, or --score-range {low:g} {high:g}",
         stacklevel=3,
     )
 

@@ -99,8 +99,8 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     return replace(sample, prediction=prediction, truth=truth, labels=labels, **paths)  # type: ignore[arg-type]
 
 
+# Return the path of an image; one in memory becomes a PNG in ``folder``.
 def _path(name: str, value: Any, folder: Path) -> Path | None:
-    """Return the path of an image; one in memory becomes a PNG in ``folder``."""
     if value is None or isinstance(value, str | Path):
         return None if value is None else Path(value)
     with in_field(name):

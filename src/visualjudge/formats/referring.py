@@ -82,7 +82,7 @@ def referring(
     instances
         COCO instances that ann_id of the refs points to.
     boxes
-        Use a box as the region if there is no mask.
+        Use the box [x1, y1, x2, y2] as the region if there is no mask.
     resize_pred
         Resize predicted masks to the size of their image (nearest neighbour).
     """
@@ -172,6 +172,8 @@ def _predictions(pred: Path) -> dict[str, Any]:
             raise DataError(
                 f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation"
             )
+        if str(key) in found:
+            raise DataError(f"{pred}: row {number}: key {key!r} must occur once, got it twice")
         found[str(key)] = row["segmentation"]
     return found
 

@@ -237,9 +237,8 @@ def read_json(path: Path) -> Any:
     return jsons.lenient(read_file(path, "table").removeprefix(BOM_UTF8), str(path))
 
 
+# Unpickler of plain data. It rejects imported names, through which pickles could run code.
 class _DataOnly(pickle.Unpickler):
-    """Unpickler of plain data. It rejects imported names, through which pickles could run code."""
-
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it names {module}.{name}, which is not plain data")
 
@@ -487,6 +486,9 @@ def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
         chain([header], lines), delimiter=other[0] if other else delimiter, strict=True
     )
     try:
+        names = [name for name in table.fieldnames or () if name.strip()]
+        if len(set(names)) < len(names):
+            raise DataError(f"{path}: a header must name a column once, got {', '.join(names)}")
         for number, row in enumerate(table, 2):
             if None in row or None in row.values():
                 raise DataError(f"{path}: row {number}: must have as many cells as the header")

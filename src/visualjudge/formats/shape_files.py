@@ -230,9 +230,9 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
         if item.get("image_rotation"):
             raise DataError(f"image_rotation: must be 0, got {item['image_rotation']!r}")
         names = value.get(f"{kind}labels") or labels.get(item.get("id"))
-        if not names:
+        if not names or len(names) > 1:
             raise DataError(
-                f"{item['type']}: a region must have a label, {item.get('id')!r} has none"
+                f"{item['type']}: a region must have one label, {item.get('id')!r} has {names}"
             )
         across, down = size[1] / 100, size[0] / 100
         if kind == "polygon":
@@ -384,4 +384,6 @@ def _score(value: Any) -> float | None:
 
 def _same_size(height: Any, width: Any, size: Size) -> None:
     if height is not None and width is not None and (height, width) != size:
-        raise DataError(f"size: must be {size[0]}×{size[1]}, got {height}×{width} (height×width)")
+        raise DataError(
+            f"size: must be {size[0]}×{size[1]}, got {height!r}×{width!r} (height×width)"
+        )

@@ -32,8 +32,6 @@ from visualjudge.vision.fields import flag
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
 
-COLUMNS = 6
-# Maximum size of an image's annotation file in bytes.
 # VOC results by image: file, line number, class, and the cells after the image.
 Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
 
@@ -99,9 +97,11 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         f"{path}: line {number}"
         for rows in results.values()
         for path, number, _, cells in rows
-        if "0" in cells[1:3]
+        if not all(cell.strip("0.") for cell in cells[1:3])
     ]
-    told = "xmin or ymin is 0, so pixels are counted from 0 in all files, not from 1 as in VOC"
+    told = (
+        "xmin or ymin is below 1, so pixels are counted from 0 in all files, not from 1 as in VOC"
+    )
     told_once("VOC boxes", told, zeros)
     return 0 if zeros else 1
 
@@ -109,9 +109,8 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
 def _begins_at_zero(path: Path) -> Iterator[bool]:
     with suppress(InvalidRecord):  # reported when its objects are read
         for box in _root(path).iterfind("object/bndbox"):
-            yield any(
-                (box.findtext(name) or "").strip() in ("0", "0.0") for name in ("xmin", "ymin")
-            )
+            begins = (box.findtext(name) or "1" for name in ("xmin", "ymin"))
+            yield any(not text.partition(".")[0].strip("0 \n") for text in begins)
 
 
 # Return the image of the stated name; or else that of its stem or of the file's, whatever its
@@ -162,7 +161,7 @@ def _results(pred: Path) -> Lines:
         label = path.stem.rpartition("_")[2]
         for number, line in enumerate(read_text(path).splitlines(), 1):
             cells = line.split()
-            if cells and len(cells) != COLUMNS:
+            if len(cells) not in (0, 6):
                 raise DataError(
                     f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'"
                 )

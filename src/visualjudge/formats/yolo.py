@@ -30,6 +30,7 @@ from visualjudge.formats.sample import (
     hull,
     images_by_key,
     read_text,
+    told_once,
 )
 from visualjudge.vision.predictions import (
     Detection,
@@ -110,7 +111,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         )
 
     def side(folder: Path) -> Callable[[str, Path], Prediction]:
-        form = _form(folder, lines)
+        form = _form(folder, lines, truth=folder == gt)
 
         def read(key: str, image: Path) -> Prediction:
             size = image_size(image)
@@ -144,7 +145,7 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 # Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
 # confidence.
-def _form(folder: Path, lines: Lines) -> Lines:
+def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
     every = [
         cells
         for path in sorted(folder.glob("*.txt"))[:LOOKED_AT]
@@ -156,6 +157,16 @@ def _form(folder: Path, lines: Lines) -> Lines:
     tracked = counted and (confident or max(int(cells[-1]) for cells in every) > 1)
     if not tracked and not lines.pose:
         _check_confidence_last(folder, [cells[1:] for cells in every if len(cells) == 2 + BOX])
+    counts = {len(cells) - 1 for cells in every}
+    usual = {8, 9} if truth else {BOX + 1, 8, 9}
+    if not (tracked or lines.pose) and len(every) > len(counts) == 1 and not counts <= usual:
+        told_once(
+            folder,
+            f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
+            "confidence; angles are not read, and poses need kpt_shape in the data.yaml of "
+            "--classes",
+            [" ".join(cells) for cells in every],
+        )
     return replace(lines, tracked=tracked)
 
 

@@ -60,7 +60,8 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
     one = (
         order_of([heads[n][-1] for n in items], asked) if len(items) == len(asked.letters) else None
     )
-    if one is None or one[0] is None:
+    places = [word.number for n in items for word in heads[n] if word.number is not None]
+    if one is None or one[0] is None or places != sorted(places):  # counted down to the best
         return None
     before = lines[items[0] - 1] if items[0] else None
     labelled = before is not None and is_label(words(clean, asked, *before.span()), asked)

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
+from openpyxl import Workbook
 from typer.testing import CliRunner
 
 import visualjudge as vj
@@ -294,12 +295,40 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
         DataError, match=r"row 3: 1 row \(row 3\) answer.* --drop-duplicates leaves"
     ):
         vj.adopt([row(), row()], tmp_path / "twice")
-    with pytest.raises(DataError, match="0 and 1 are read in a column named swapped"):
-        vj.adopt([row(order=0), row(order=1)], tmp_path / "order")
+    for value in (0, True):  # of "order" or "a_first", either might be meant
+        with pytest.raises(DataError, match=f"{value} is read in a column named swapped"):
+            vj.adopt([row(order=value)], tmp_path / "order")
+    for value in ("75%", "8/10"):
+        with pytest.raises(DataError, match="score must be a number, got"):
+            vj.adopt([{"item": "q", "model": "x", "score": value}], tmp_path / "score")
     book = tmp_path / "book.xlsx"
     pl.DataFrame({"About": ["my study"]}).write_excel(book)
     with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
         vj.adopt(book, tmp_path / "sheet")
+
+
+def test_a_column_that_says_whether_options_were_exchanged(tmp_path: Path) -> None:
+    for name, value in (("flipped", 1), ("is_reversed", True), ("swapped", "yes")):
+        done = vj.adopt([row(**{name: value})], tmp_path / name, order=name)
+        assert verdicts(done.runs[0])[0]["order"] == "BA"
+
+
+def test_sources_named_as_the_other_position_are_ambiguous(tmp_path: Path) -> None:
+    exchanged = row(model_a="B", model_b="A")
+    with pytest.raises(DataError, match="it is a position, and the name of the source at another"):
+        vj.adopt([exchanged], tmp_path / "out")
+    done = vj.adopt([exchanged], tmp_path / "out", answers={"A": "A"})
+    assert verdicts(done.runs[0])[0]["value"] == "A"
+
+
+def test_further_sheets_are_told(tmp_path: Path) -> None:
+    book = Workbook()
+    for sheet in (book.active, book.create_sheet()):
+        sheet.append(list(row()))
+        sheet.append(list(row().values()))
+    book.save(tmp_path / "votes.xlsx")
+    with pytest.warns(UserWarning, match=r"votes\.xlsx: the first of 2 sheets is read"):
+        vj.adopt(tmp_path / "votes.xlsx", tmp_path / "out")
 
 
 def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
@@ -336,8 +365,9 @@ def test_what_people_said_is_never_the_verdict(tmp_path: Path) -> None:
     rows = [{"item": "q1", "human says": "A", "gpt_says": "B"}]
     done = vj.adopt(rows, tmp_path / "out")
     assert (done.columns["verdict"], done.columns["truth"]) == ("gpt_says", "human says")
-    with pytest.raises(UsageError, match="no column has the name of a verdict"):
-        vj.adopt([{"item": "q1", "expert_says": "A"}], tmp_path / "other")
+    for people in ("expert_says", "annotator_verdict", "majority_verdict"):
+        with pytest.raises(UsageError, match="no column has the name of a verdict"):
+            vj.adopt([{"item": "q1", people: "A"}], tmp_path / "other")
 
 
 def test_a_table_that_names_neither_questions_nor_sources_is_refused(tmp_path: Path) -> None:

@@ -51,6 +51,32 @@ def test_pairs_that_the_evaluated_model_judged(write: Write, judge: str, tmp_pat
     assert {one["order"] for one in first} == {"AB"}
 
 
+def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(tmp_path: Path) -> None:
+    same = [{"type": "equals", "value": "A"}]
+    results = [
+        {
+            "provider": {"id": judge, "label": ""},
+            "response": {"output": reply},
+            "testCase": {"assert": same},
+            "gradingResult": {"componentResults": [{"assertion": same[0]}]},
+        }
+        for judge, reply in (("gpt", "A"), ("claude", "B"))
+    ]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({"evalId": "e", "results": {"results": results}}), "utf-8")
+    done = vj.adopt(file, tmp_path / "out")
+    assert {run.name: verdicts(done, k)[0]["value"] for k, run in enumerate(done.runs)} == {
+        "gpt": "A",
+        "claude": "B",
+    }
+
+
+def test_a_target_of_lmms_eval_may_be_a_list(tmp_path: Path) -> None:
+    file = tmp_path / "samples_pairs.jsonl"
+    file.write_text(json.dumps({"doc_id": 0, "target": ["B"], "filtered_resps": ["A"]}), "utf-8")
+    assert answers(vj.adopt(file, tmp_path / "out")) == ["B"]
+
+
 def test_epochs_of_inspect_are_repeats_and_metadata_names_sources(tmp_path: Path) -> None:
     done = vj.adopt(tools.inspect(tmp_path), tmp_path / "out")
     assert (done.questions, done.verdicts, done.invented) == (3, 6, 0)

@@ -66,9 +66,11 @@ def model_answer(
         state, sentence = "too_few", _unknown(images, accuracy, why)
     else:
         state, sentence = _stated(models, accuracy)
-    notes = f" But {listed(qualifiers)}." if qualifiers and state != "no" else ""
+    if qualifiers and state != "no":
+        begun = f"{sentence} But" if state == "too_few" else f"{sentence[:-1]}, but"
+        sentence = f"{begun} {listed(qualifiers)}."
     found = models or PairsOfModels((), None, None, 0)
-    return ModelAnswer(**vars(found), state=state, sentence=sentence + notes)
+    return ModelAnswer(**vars(found), state=state, sentence=sentence)
 
 
 ANSWER = Layout[ModelAnswer](

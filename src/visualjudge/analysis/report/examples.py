@@ -28,7 +28,6 @@ USUAL = 6
 SIDE = 360
 """Longest side of an image, in pixels."""
 LONGEST_REPLY = 1500
-TURNED = "BA"
 Row = Mapping[str, Any]
 """A row of the table of answers, with ``why`` it was chosen."""
 
@@ -54,11 +53,11 @@ class Example:
 
 def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     """Return usable but wrong replies with ``distance`` (larger is worse) and ``why``."""
-    usable = table.filter(pl.col("usable"))
-    pairs = usable.filter((pl.col("kind") == "pairwise") & ~pl.col("right"))
-    ranked = usable.filter(pl.col("kind") == "ranking")
+    usable = table.filter("usable")
+    pairs = usable.filter(~pl.col("right"), kind="pairwise")
+    ranked = usable.filter(kind="ranking")
     taus = pl.Series(rank_taus(ranked), dtype=pl.Float64)
-    scored = usable.filter(pl.col("kind") == "scoring")
+    scored = usable.filter(kind="scoring")
     off = (pl.col("number") - pl.col("truth")).abs()
     apart = pl.format("wrong, true scores {} apart", pl.col("margin").round(1))
     wide = pl.when(pl.col("margin") > 0).then(apart).otherwise(pl.lit("wrong"))
@@ -102,7 +101,7 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
     widest margin first, with the second run's reply.
     """
     keys = ["question", "order", "repeat"]
-    tables = [study.joined[k].filter(pl.col("kind") == "pairwise") for k in (first, second)]
+    tables = [study.joined[k].filter(kind="pairwise") for k in (first, second)]
     before = tables[0].select(*keys, before="right")
     apart = tables[1].join(before, on=keys).filter(pl.col("right") != pl.col("before"))
     way = pl.when(pl.col("right")).then(pl.lit("now right")).otherwise(pl.lit("now wrong"))
@@ -118,7 +117,7 @@ def _examples(study: Study, run: int, rows: Sequence[Row]) -> list[Example]:
 
 def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example:
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
-    turned = row["order"] == TURNED
+    turned = row["order"] == "BA"
     side = -1 if turned else 1
     question = placed.question if placed else None
     if question is not None and turned:

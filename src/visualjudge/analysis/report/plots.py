@@ -353,8 +353,8 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
 PREFERRED = Scale(
     0.0, 1.0, percent_tick, lambda share: percent(share.value, 0), "prefers the first", 0.5
 )
+# Number of judges, and of pairs, in the plot of pairs of models.
 MOST_COMPARED, MOST_PAIRS = 3, 15
-"""Number of judges, and of pairs, in the plot of pairs of models."""
 
 
 def pairs(analysis: Analysis) -> Figure | LeftOut:

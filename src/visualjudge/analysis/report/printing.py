@@ -23,7 +23,6 @@ FLAGS = (
     "--headless",
     "--disable-gpu",
     "--disable-background-networking",
-    "--disable-extensions",
     "--no-first-run",
     "--no-default-browser-check",
     "--no-pdf-header-footer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -42,13 +43,17 @@ GRADES: Mapping[str, float] = {
 }
 """Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
 ORDERS: Mapping[str, Order] = {
-    **dict.fromkeys(("ab", "a", "model_a", "original", "false", "no", "a first"), "AB"),
+    **dict.fromkeys(("ab", "a", "model_a", "original", "a first"), "AB"),
     **dict.fromkeys(("model_1", "1", "1.0", "first", "left"), "AB"),
-    **dict.fromkeys(("ba", "b", "model_b", "swapped", "true", "yes", "b first"), "BA"),
+    **dict.fromkeys(("ba", "b", "model_b", "swapped", "b first"), "BA"),
     **dict.fromkeys(("model_2", "2", "2.0", "second", "right"), "BA"),
 }
-SWAPPED: Mapping[str, Order] = {"0": "AB", "0.0": "AB", "1": "BA", "1.0": "BA"}
-"""Numbers in a column that says whether the options were swapped."""
+SWAPPED: Mapping[str, Order] = {
+    **dict.fromkeys(("0", "0.0", "false", "no"), "AB"),
+    **dict.fromkeys(("1", "1.0", "true", "yes"), "BA"),
+}
+"""Values of a column that says whether the options were swapped."""
+SAYS_SWAPPED = re.compile(r"swap|flip|revers")
 UNDECIDED = frozenset(("can't", "cannot", "can’t", "unsure", "undecided", "unknown", "skip"))
 
 
@@ -63,7 +68,7 @@ def is_number(value: Any) -> bool:
         float(value)
     except (TypeError, ValueError):
         return False
-    return True
+    return "_" not in str(value)  # Python reads 1_0 as 10
 
 
 def is_answer(value: Any) -> bool:
@@ -125,14 +130,14 @@ def order_of(value: Any, models: Models, column: str) -> Order:
         If the cell states neither.
     """
     text = str(value).strip()
-    if "swap" in column.lower() and text in SWAPPED:
-        return SWAPPED[text]
+    if SAYS_SWAPPED.search(column.lower()) and text.lower() in SWAPPED:
+        return SWAPPED[text.lower()]
     known = _known(text, models, ORDERS)
     if known is None:
         raise ValueError(
             "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
             f"name of a source of the row, got {value!r}"
-            + ("; 0 and 1 are read in a column named swapped" if text in SWAPPED else "")
+            + (f"; {text} is read in a column named swapped" if text.lower() in SWAPPED else "")
         )
     return "BA" if known in ("B", "BA") else "AB"
 
@@ -140,15 +145,22 @@ def order_of(value: Any, models: Models, column: str) -> Order:
 # Return the letter of the source with this name, or else the meaning of the spelling, or else the
 # letter of the only source with this name in another case.
 def _known(text: str, models: Models, spellings: Mapping[str, str]) -> str | None:
+    spelt = spellings.get(text.lower())
     if models.count(text) == 1:
-        return "AB"[models.index(text)]
-    if text.lower() in spellings:
-        return spellings[text.lower()]
+        letter = "AB"[models.index(text)]
+        return letter if (spelt or letter)[0] == letter else None  # two meanings
+    if spelt:
+        return spelt
     lower = [None if model is None else model.lower() for model in models]
     return "AB"[lower.index(text.lower())] if lower.count(text.lower()) == 1 else None
 
 
 def _advice(text: str, models: Models) -> str:
+    if text in models:
+        return (
+            f"it is a position, and the name of the source at another; --answer {text}=A or B says "
+            "which option it means in all rows"
+        )
     names = get_close_matches(text, [model for model in models if model])
     words = set(text.lower().split())
     if names:

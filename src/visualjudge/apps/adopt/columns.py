@@ -30,7 +30,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "score_a": ("score_a", "truth_a", "human_score_a"),
     "score_b": ("score_b", "truth_b", "human_score_b"),
-    "order": ("order", "swapped", "shown_order", "shown_first", "which_first"),
+    "order": ("order", "swapped", "flipped", "shown_order", "shown_first", "which_first"),
     "judge": ("judge", "judge_name", "judge_model", "annotator", "evaluator"),
     "repeat": ("repeat", "trial", "attempt"),
     "reply": ("reply", "raw_response", "raw_reply", "judge_output", "raw_output", "completion"),
@@ -44,7 +44,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """Names of the column of each role, the most specific first; a pattern counts if one column alone
 matches it.
 """
-PEOPLE = re.compile(r"(?:^|_)(?:humans?|people|persons?|raters?|experts?|crowd|users?|gold)(?:_|$)")
+PEOPLE = re.compile(
+    r"(?:^|_)(?:humans?|people|persons?|raters?|experts?|crowd|users?|gold|annotators?|labell?ers?"
+    r"|workers?|turkers?|reviewers?|majority|consensus|expected|correct)(?:_|$)"
+)
 """Names of columns that hold what people said, which is never a judge's verdict."""
 
 

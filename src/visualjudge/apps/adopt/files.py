@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import chain
@@ -44,6 +45,7 @@ KINDS: Mapping[str, Kind] = {
 }
 """Files by their suffix, as the kinds of input that have a bound."""
 TABLES = tuple(suffix for suffix in KINDS if suffix != ".eval")
+SHEETS = re.compile(r"xl/worksheets/[^/]*\.xml")
 PARTS = re.compile(r"header\.json|samples/.*\.json")
 BULKY = ("messages", "events", "attachments", "store")
 """Fields of a sample of Inspect that no verdict needs, and that are most of it."""
@@ -92,6 +94,10 @@ def contents(path: Path) -> Any:
         raise UsageError(f"{path}: must be a file that ends in {', '.join(KINDS)}")
     check_file(path, KINDS[suffix])
     if suffix == ".xlsx":
+        with archive(path, "workbook") as members:
+            sheets = [name for name in members.namelist() if SHEETS.fullmatch(name)]
+        if len(sheets) > 1:
+            warnings.warn(f"{path}: the first of {len(sheets)} sheets is read", stacklevel=2)
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return apart(_inspect_log, path, "zip")

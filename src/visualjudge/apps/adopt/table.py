@@ -199,8 +199,8 @@ class Table:
             )
         number = float(text)
         if not low <= number <= high:
-            likely = high < number <= 100
-            hint = "--score-range 0 100 reads up to 100" if likely else "see --score-range"
+            top = next((top for top in (10, 100) if high < number <= top), None)
+            hint = f"--score-range 0 {top} reads up to {top}" if top else "see --score-range"
             raise row.fault(role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}")
         return number
 
@@ -238,7 +238,8 @@ def is_pairs(columns: Mapping[str, str], verdicts: set[str], truths: set[str]) -
     """
     if {"model_b", "text_b"} & set(columns) or any(map(is_answer, verdicts)):
         return True
-    numbers = (value.replace(",", ".") for value in verdicts - {"0"})
+    # "7,5", "75%" and "8/10" are scores, too
+    numbers = (value.replace(",", ".").strip("% ").partition("/")[0] for value in verdicts - {"0"})
     if any(is_number(value) and value not in LETTER_OF for value in numbers):
         return False  # 7 is a score, whatever the truth is
     return not all(is_number(value) or value.lower() in GRADES for value in truths or verdicts)

@@ -38,7 +38,7 @@ class Answer extends HTMLElement {
 
   async load() {
     const { state, sentence, failing, address } = await getJSON(this.dataset.from);
-    if (state) this.append(h("p", { class: `says ${state}` }, h("b", {}, "May it rank your models?"), ...sentence.split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part))));
+    if (state) this.append(h("p", { class: `says ${state}` }, h("b", {}, "May it rank your models?"), ...sentence.replaceAll(" %", "\u00a0%").split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part))));
     else if (sentence) this.append(h("p", { class: "soft small" }, sentence));
     if (!failing.length) return;
     const more = failing.length - MOST_NAMED;

@@ -83,24 +83,24 @@ def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
                 yield Reply(f"{task}/{part}/{model}/{uid}", value=known, counted=counted)
 
 
+# Return a judge's scores; empty if one of them is not a number.
 def _numbers(answer: Any) -> list[float]:
-    """Return a judge's scores; empty if one of them is not a number."""
     values = answer.get("score") if isinstance(answer, dict) else None
     listed = values if isinstance(values, list) else [values]
     numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
     return numbers if len(numbers) == len(listed) else []
 
 
+# Return the score in their table as a share of 10, −1 if there is none.
 def _share(answer: Any) -> float:
-    """Return the score in their table as a share of 10, −1 if there is none."""
     numbers = _numbers(answer)
     if numbers and isinstance(answer["score"], list):
         numbers = [float(int(number)) for number in numbers]
     return min(max(min(numbers) / 10, 0.0), 1.0) if numbers else -1.0
 
 
+# Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10.
 def _with_root(scores: list[float], root: float) -> tuple[float, float, float]:
-    """Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10."""
     return scores[0], scores[1], root if all(0 <= score <= 10 for score in scores) else -1.0
 
 

@@ -77,8 +77,8 @@ def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
         yield unique(keys, f"{mode}/{name}"), row
 
 
+# Return the question of a record; None if people gave no label that can be used.
 def _item(mode: str, key: str, row: Row, images: Images) -> Item | None:
-    """Return the question of a record; None if people gave no label that can be used."""
     part = f"{mode}/{row.get('original_dataset') or 'all'}"
     label = str(at(row, "human_answer", "human", "human_score")).removesuffix(".0")
     if mode == "pair":

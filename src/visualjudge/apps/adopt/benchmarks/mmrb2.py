@@ -56,8 +56,8 @@ def _item(key: str, part: str, row: Row, images: Images) -> Item:
     return Item(key, part, cluster, about.text, options, answer, images=about.images)
 
 
+# Return the prompt or a response, with its texts and images in their order.
 def _option(row: Row, name: str, images: Images) -> Option:
-    """Return the prompt or a response, with its texts and images in their order."""
     content = at(row, f"{name}.response_content", f"{name}_content", name)
     if content is None and name != "prompt":
         row.need(name)

@@ -52,8 +52,8 @@ def _first(files: Sequence[JudgeFile]) -> list[Row]:
     return records(files[0][0]) if files else []
 
 
+# Return the row of a reply's question, whose ``Meta`` may contain only its category.
 def _question(row: Row) -> Row:
-    """Return the row of a reply's question, whose ``Meta`` may contain only its category."""
     known = {"Better": row.one_of("Label", LABELS), "ID": row.get("ID"), "Image": row.get("Image")}
     return Row({**known, **row.need("Meta")}, row.place, row.names)
 

@@ -22,12 +22,12 @@ def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
     for sample in samples:
         filtered = texts_of(sample.get("filtered_resps"))
         replies = texts_of(sample.get("resps")) or filtered or [""]
-        asked = sample.get("input")
+        asked, target = sample.get("input"), sample.get("target")
         known = {
             "item": str(sample["doc_id"]),
             "task": path.stem.partition("samples_")[2] or path.stem,
             "judge": folder.rpartition("__")[2] or folder,
-            "truth": sample.get("target"),
+            "truth": target[0] if isinstance(target, list) and len(target) == 1 else target,
             "input_tokens": at(sample, "token_counts.0.input_tokens"),
             "output_tokens": at(sample, "token_counts.0.output_tokens"),
             "request": asked if isinstance(asked, str) else None,

@@ -29,7 +29,7 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
     items: dict[bytes, str] = {}
     asked: Counter[tuple[str, str]] = Counter()
     for result in results:
-        provider = at(result, "provider.label", "provider.id", "provider")
+        provider = at(result, "provider.label") or at(result, "provider.id", "provider")
         # Of one provider, each prompt is a judge or a source of its own.
         own = f" {at(result, 'prompt.label')}" if len(prompts) > 1 else ""
         model = f"{provider}{own}"
