@@ -90,12 +90,12 @@ class Spread:
     @property
     def df(self) -> FloatArray:
         """Degrees of freedom of Student's t."""
-        return np.asarray(np.maximum(self.effective - 1, 1e-3))
+        return np.maximum(self.effective - 1, 1e-3)
 
     @property
     def enough(self) -> BoolArray:
         """Where there are enough images for an interval, both counted and effective."""
-        return np.asarray((self.images >= LEAST_IMAGES) & (self.effective >= 2))
+        return (self.images >= LEAST_IMAGES) & (self.effective >= 2)
 
 
 def spread(
@@ -243,7 +243,7 @@ def _paired_error(
     """Return the standard error, at least that of independent cases."""
     n = np.maximum(cases, 1)
     alone = np.maximum(apart / n - np.nan_to_num(value) ** 2, 0) / n
-    return np.asarray(np.sqrt(np.maximum(found.variance, alone)))
+    return np.sqrt(np.maximum(found.variance, alone))
 
 
 def gap_ends(
@@ -302,7 +302,7 @@ def _p(value: FloatArray, error: FloatArray, found: Spread) -> FloatArray:
     signs = np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0))
     p = np.where(error > TINY, 2 * t_sf(scaled, found.df), np.where(size < TINY, 1.0, signs))
     told = (found.images >= 2) & (found.effective > 1.5) & np.isfinite(value)
-    return np.asarray(np.where(told, p, np.nan))
+    return np.where(told, p, np.nan)
 
 
 def holm(

@@ -212,4 +212,4 @@ def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray
         np.bincount(image, one)[image] - np.bincount(cell, one)[cell] for one in (values, ones)
     )
     mean = np.divide(total, count, out=np.zeros(values.size), where=count > 0)
-    return np.asarray(mean if float(mean @ values) > 0 else np.zeros(values.size))
+    return mean if float(mean @ values) > 0 else np.zeros(values.size)

@@ -217,4 +217,4 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
 
 def curve(alpha: float, beta: float, lapse: float, floor: float, x: FloatArray) -> FloatArray:
     """Return ψ at ``x`` ≥ 0."""
-    return np.asarray(floor + (1 - floor - lapse) * (1 - np.exp(-((x / alpha) ** beta))))
+    return floor + (1 - floor - lapse) * (1 - np.exp(-((x / alpha) ** beta)))

@@ -51,7 +51,7 @@ def products(table: pl.DataFrame, keys: Sequence[str]) -> FloatArray:
 def _mean(products: FloatArray) -> FloatArray:
     """Return the mean product, (G + 1,); NaN without products."""
     top, count = products
-    return np.asarray(np.where(count > 0.5, top / np.maximum(count, 1), np.nan))
+    return np.where(count > 0.5, top / np.maximum(count, 1), np.nan)
 
 
 def _components(table: pl.DataFrame) -> dict[str, FloatArray]:

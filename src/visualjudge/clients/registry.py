@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
@@ -79,12 +78,10 @@ _ELSEWHERE = frozenset(
 )
 
 
-class ClientConfig(BaseModel):
+class ClientConfig(BaseModel, extra="allow", protected_namespaces=(), hide_input_in_errors=True):
     """Fields shared by the configurations of all backends. Values may be text, as in environment
     variables. Extra keys are kept.
     """
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=(), hide_input_in_errors=True)
 
     backend: str = "api"
     model_name: str = Field(min_length=1)

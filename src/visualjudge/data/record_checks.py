@@ -17,7 +17,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     TypeAdapter,
@@ -72,10 +71,8 @@ Wire = TypeVar("Wire")
 _IMAGE = TypeAdapter(ImageRecord)
 
 
-class AnnotationWire(BaseModel):
+class AnnotationWire(BaseModel, strict=True, extra="ignore", allow_inf_nan=False):
     """One entry of ``annotations/<task>_annotations.*``; unknown fields are ignored."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
     annotation_id: Name
     image_id: Name

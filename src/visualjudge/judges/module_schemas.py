@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import BaseModel, Field, StrictStr, ValidationError
 
 from visualjudge.core.errors import DataError, PromptError
 
@@ -18,9 +18,7 @@ class InvalidInput(DataError, ValueError):
     """An input does not fit a judge's schema; the message names the field."""
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(arbitrary_types_allowed=True, hide_input_in_errors=True)
-
+class _Input(BaseModel, arbitrary_types_allowed=True, hide_input_in_errors=True):
     instruction: StrictStr
     input_image: ImageSource
 
@@ -37,9 +35,7 @@ class VIEScoreInput(_Input):
     edited_images: list[ImageSource] = Field(min_length=1, max_length=2)
 
 
-class _Output(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Output(BaseModel, extra="forbid"):
     reasoning: str
 
 

@@ -54,7 +54,7 @@ class View:
         """
         wide = cv2.blur(self.lab, (SURROUND, SURROUND))
         apart = length(self.soft - wide) + length(self.soft - self.soft.mean(axis=(0, 1)))
-        return np.asarray(apart / max(float(apart.mean()), 1e-3))
+        return apart / max(float(apart.mean()), 1e-3)
 
     @cached_property
     def centred(self) -> FloatArray:

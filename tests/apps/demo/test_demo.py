@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visualjudge.apps.demo.data import _FILL, DEGRADATIONS, GENERATORS, SEVERITIES, Pages
+from visualjudge.apps.demo.data import DEGRADATIONS, GENERATORS, SEVERITIES, make_data
 from visualjudge.apps.demo.photographs import Photograph, photographs, stereo_disparity
 from visualjudge.cli.demo import demo
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.data.folder import DataFolder
-from visualjudge.vision.tasks import TASKS
 
 PHOTOS = photographs()
 
@@ -61,9 +60,7 @@ def test_generated_outputs_leave_the_right_one_step_by_step(task: str) -> None:
 
 @pytest.mark.parametrize("task", ["keypoint", "generation_t2i", "generation_inpainting_low_level"])
 def test_every_record_of_the_data_folder_is_valid(task: str, tmp_path: Path) -> None:
-    pages = Pages(task, tmp_path)
-    _FILL[TASKS[task].type](TASKS[task], pages, PHOTOS, 42)
-    pages.close()
+    make_data(tmp_path, task, seed=42)
     folder = DataFolder(tmp_path)
     notes = list(folder.annotations(task))
     assert folder.problems == []

@@ -60,7 +60,7 @@ def _alphas(rows: FloatArray) -> FloatArray:
     expected = 2 * (n * squares - sum(one**2 for one in total))
     small = (n < 2) | (expected <= 1e-9 * np.maximum(1, n))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(small, np.nan, 1 - within * (n - 1) / expected))
+        return np.where(small, np.nan, 1 - within * (n - 1) / expected)
 
 
 def alpha(

@@ -168,14 +168,14 @@ def _freedom(
         own = np.diag(matrix)
         out = own[:, None] + own[None, :] - 2 * matrix
         out[np.diag_indices_from(out)] = own
-        return np.asarray(np.maximum(out, 0.0))
+        return np.maximum(out, 0.0)
 
     first = np.minimum(effective[:, None], effective[None, :]) - 1.0 - spent
     own, total = of_differences(labels), of_differences(covariance)
     rest = np.maximum(total - own, 0.0)
     below = own**2 / np.maximum(first, 1) + rest**2 / max(images - 1, 1)
     found = np.divide((own + rest) ** 2, below, out=np.ones_like(own), where=below > 0)
-    return np.asarray(np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1)))
+    return np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1))
 
 
 def _balance(gaps: FloatArray, influence: FloatArray, held: FloatArray) -> float | None:

@@ -85,7 +85,7 @@ def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
     starts = np.searchsorted(which[order], np.arange(levels.size))
     held = np.add.reduceat(weights[:, order], starts, axis=1)
     ranks = np.cumsum(held, axis=1) - held / 2 + 0.5
-    return np.asarray(ranks[:, which])
+    return ranks[:, which]
 
 
 def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:

@@ -59,4 +59,4 @@ def _kappas(totals: FloatArray) -> FloatArray:
     """Return κ for rows of sums of :func:`_columns`; NaN where it is undefined."""
     chance = _chance(totals)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((totals[:, 1] / totals[:, 0] - chance) / (1 - chance))
+        return (totals[:, 1] / totals[:, 0] - chance) / (1 - chance)

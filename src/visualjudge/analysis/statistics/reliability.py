@@ -82,9 +82,7 @@ def calibration(
 def _equal_mass(stated: FloatArray) -> IntArray:
     """Return the bin of each item; equal probabilities share a bin."""
     edges = np.unique(np.quantile(stated, np.linspace(0, 1, BINS + 1)[1:-1]))
-    return np.asarray(
-        np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
-    )
+    return np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
 
 
 def _expected_error(

@@ -87,7 +87,7 @@ class SystemAgreement:
     def _widened(self, covariance: FloatArray) -> FloatArray:
         """Return the covariance with the images' correction for small numbers."""
         scale = np.sqrt(self.held / np.maximum(self.held - 1, 1))
-        return np.asarray(covariance * scale[:, None] * scale)
+        return covariance * scale[:, None] * scale
 
     def signs(self) -> tuple[FloatArray, FloatArray]:
         """Return, by judge and by truth, the sign of each pair's difference where it is significant

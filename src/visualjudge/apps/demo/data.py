@@ -35,7 +35,6 @@ from visualjudge.vision.predictions import (
     payload_of,
 )
 from visualjudge.vision.raster.images import write_png
-from visualjudge.vision.rows import Task
 from visualjudge.vision.tasks import TASKS
 
 Degrade = Callable[[Pixels, Rng], Pixels]
@@ -245,7 +244,7 @@ class Pages:
 def make_data(root: Path, task: str, *, seed: int) -> int:
     """Write one task's part of the data folder; return its number of annotations."""
     pages = Pages(task, root)
-    _FILL[TASKS[task].type](TASKS[task], pages, photographs(), seed)
+    _FILL[TASKS[task].type](pages, seed)
     pages.close()
     return len(pages.annotations)
 
@@ -290,23 +289,17 @@ def _grade(
             )
 
 
-def _labelled(
-    task: Task,
-    pages: Pages,
-    photos: tuple[Photograph, ...],
-    seed: int,
-    *,
-    truth_of: Callable[[Photograph], Prediction],
-) -> None:
+def _labelled(pages: Pages, seed: int, *, truth_of: Callable[[Photograph], Prediction]) -> None:
+    photos = photographs()
     truths = [truth_of(photo) for photo in photos]
     labels = tuple(sorted({label for truth in truths for label in truth.labels}))
     for photo, truth in zip(photos, truths, strict=True):
         pages.add_image(photo.name, photo.pixels)
-        _grade(pages, photo, truth, seed=seed, labels=labels, classed=task.classed)
+        _grade(pages, photo, truth, seed=seed, labels=labels, classed=TASKS[pages.task].classed)
 
 
-def _referring(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
-    for photo in photos:
+def _referring(pages: Pages, seed: int) -> None:
+    for photo in photographs():
         pages.add_image(photo.name, photo.pixels)
         others = tuple(item.mask for item in photo.objects)
         for text, mask in photo.expressions:
@@ -314,26 +307,26 @@ def _referring(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: 
             _grade(pages, photo, truth, seed=seed, others=others, prompt=text)
 
 
-def _keypoint(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
-    for photo in photos:
+def _keypoint(pages: Pages, seed: int) -> None:
+    for photo in photographs():
         if photo.people:
             pages.add_image(photo.name, photo.pixels)
             _grade(pages, photo, People(photo.people), seed=seed)
 
 
-def _depth(_task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
+def _depth(pages: Pages, seed: int) -> None:
     name, disparity = stereo_disparity()
-    photo = next(photo for photo in photos if photo.name == name)
+    photo = next(photo for photo in photographs() if photo.name == name)
     pages.add_image(name, photo.pixels)
     _grade(pages, photo, DepthMap(disparity, inverse=True), seed=seed)
 
 
-def _restoration(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int) -> None:
-    names = error_types(task.name)
-    for k, photo in enumerate(photos[:RESTORED]):
+def _restoration(pages: Pages, seed: int) -> None:
+    names = error_types(pages.task)
+    for k, photo in enumerate(photographs()[:RESTORED]):
         clean = smaller(photo.pixels, WHOLE_SIDE)
-        degraded = DEGRADATIONS[task.name](clean, rng_for(seed, "degrade", task.name, photo.name))
-        image_id = f"{task.name}_{photo.name}"
+        degraded = DEGRADATIONS[pages.task](clean, rng_for(seed, "degrade", pages.task, photo.name))
+        image_id = f"{pages.task}_{photo.name}"
         pages.add_image(image_id, degraded)
         errors = (names[0], names[1 + k % (len(names) - 1)])
         _grade(
@@ -347,10 +340,10 @@ def _restoration(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed:
         )
 
 
-def _generation(task: Task, pages: Pages, photos: tuple[Photograph, ...], _seed: int) -> None:
-    for photo in photos[:GENERATED]:
-        made = GENERATORS[task.name](photo.smaller(WHOLE_SIDE))
-        image_id = f"{task.name}_{photo.name}"
+def _generation(pages: Pages, _seed: int) -> None:
+    for photo in photographs()[:GENERATED]:
+        made = GENERATORS[pages.task](photo.smaller(WHOLE_SIDE))
+        image_id = f"{pages.task}_{photo.name}"
         pages.add_image(image_id, made.source, **_context_files(pages.root, image_id, made))
         if made.source_unseen:
             del pages.images[image_id]
@@ -388,7 +381,7 @@ def boxes_of(photo: Photograph) -> Detections:
     return Detections(tuple(Detection(item.label, item.mask.box) for item in photo.objects))
 
 
-_FILL: dict[str, Callable[[Task, Pages, tuple[Photograph, ...], int], None]] = {
+_FILL: dict[str, Callable[[Pages, int], None]] = {
     "detection": partial(_labelled, truth_of=boxes_of),
     "instance": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.objects)),
     "semantic": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.segments)),

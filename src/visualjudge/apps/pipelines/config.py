@@ -35,7 +35,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from yaml import YAMLError
 
 from visualjudge.clients.masked_secrets import (
@@ -76,19 +76,15 @@ REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
 _TUPLE = re.compile(r"(?<=[:\-,\[{]\s)!tuple(?=\s)")
 
 
-class PromptInfo(BaseModel):
+class PromptInfo(BaseModel, extra="forbid", hide_input_in_errors=True):
     """Reference to a prompt asset."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     prompt_id: str
     version: str = "v1"
 
 
-class MetricConfig(BaseModel):
+class MetricConfig(BaseModel, extra="forbid", hide_input_in_errors=True):
     """One metric of the file."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     pipe_name: str
     default_config: Json | None = None
@@ -282,37 +278,24 @@ def build_pipes(
         If a prompt is unknown.
     """
     prompts = store or PromptAssetStore()
-    more = {"rules": rules} if rules else {}
-    return {
-        name: _pipe(name, metric, prompts, cache_dir, concurrency, more)
-        for name, metric in metrics.items()
-    }
-
-
-def _pipe(
-    name: str,
-    metric: MetricConfig,
-    prompts: PromptAssetStore,
-    cache_dir: str | Path | None,
-    concurrency: int | None,
-    more: Fields,
-) -> ClientPipe:
-    make = PIPE_REGISTRY.find(metric.pipe_name)
-    config = {**metric.merged, **more}
-    try:
-        info = PromptInfo.model_validate(config.get("prompt_info") or {})
-    except ValidationError as error:
-        raise UsageError(
-            f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}, such as "
-            "{prompt_id: vlm/assessment/visual_consistency/pairwise, version: v1}"
-        ) from None
-    template = prompts.get_prompt(info.prompt_id, info.version)
-    replies = REPLIES.get(metric.pipe_name, "")
-    if template.output_schema and not template.output_schema.startswith(replies):
-        raise UsageError(
-            f"metric_configs.{name}: {metric.pipe_name} cannot use the prompt {info.prompt_id}, "
-            "whose replies have another form"
-        )
-    client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
-    pipe: ClientPipe = make(template, config, client=client)
-    return pipe
+    pipes: dict[str, ClientPipe] = {}
+    for name, metric in metrics.items():
+        make = PIPE_REGISTRY.find(metric.pipe_name)
+        config = {**metric.merged, **({"rules": rules} if rules else {})}
+        try:
+            info = PromptInfo.model_validate(config.get("prompt_info") or {})
+        except ValidationError as error:
+            raise UsageError(
+                f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}, such as "
+                "{prompt_id: vlm/assessment/visual_consistency/pairwise, version: v1}"
+            ) from None
+        template = prompts.get_prompt(info.prompt_id, info.version)
+        replies = REPLIES.get(metric.pipe_name, "")
+        if template.output_schema and not template.output_schema.startswith(replies):
+            raise UsageError(
+                f"metric_configs.{name}: {metric.pipe_name} cannot use the prompt "
+                f"{info.prompt_id}, whose replies have another form"
+            )
+        client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
+        pipes[name] = make(template, config, client=client)
+    return pipes

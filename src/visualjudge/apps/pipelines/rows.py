@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import BaseModel, Field, StrictStr, ValidationError
 
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
@@ -21,10 +21,8 @@ MOST_IMAGES = 100
 """Maximum number of edited images in a row."""
 
 
-class RowFile(BaseModel):
+class RowFile(BaseModel, extra="allow", hide_input_in_errors=True):
     """One line of the input: the judge's input, and the key of its result."""
-
-    model_config = ConfigDict(extra="allow", hide_input_in_errors=True)
 
     key: StrictStr | int
     instruction: StrictStr

@@ -104,7 +104,7 @@ class JudgeModel:
 
     def thresholds(self, pool: Pool) -> FloatArray:
         """Return the threshold of each pair, (P,)."""
-        return np.asarray(self.level + self.slope * pool.hardness)
+        return self.level + self.slope * pool.hardness
 
     def at(self, share: float, pool: Pool) -> JudgeModel:
         """Return the same judge with accuracy ``share``."""

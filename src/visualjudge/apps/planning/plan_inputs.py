@@ -99,17 +99,17 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
 
 def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]) -> Target:
     verdicts = study.kind(0, "pairwise", VERDICTS)
-    name = _task_of(verdicts["task"].cast(pl.String).unique().to_list(), task, root)
-    own = verdicts.filter(pl.col("task").cast(pl.String) == name)
-    chosen = _chosen(own["encoding"].cast(pl.String).unique().to_list(), encodings, root)
-    own = own.filter(pl.col("encoding").cast(pl.String).is_in(chosen))
+    name = _task_of(verdicts["task"].unique().to_list(), task, root)
+    own = verdicts.filter(pl.col("task") == name)
+    chosen = _chosen(own["encoding"].unique().to_list(), encodings, root)
+    own = own.filter(pl.col("encoding").is_in(chosen))
     if not own["usable"].any():
         raise DataError(
             f"{root}: no reply to a pairwise question can be used; plan from its dataset"
         )
     pool = _pool(study.questions, name, root)
     judge = judge_simulation.fitted(own, USUAL)
-    by = own.group_by(pl.col("encoding").cast(pl.String)).agg(
+    by = own.group_by("encoding").agg(
         pl.col("tokens_in", "tokens_out").mean(), right=pl.col("right").mean()
     )
     best = by.sort("right", "encoding", descending=True).row(0, named=True)
@@ -141,14 +141,14 @@ def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[st
 def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
     pairs = questions.filter(
         (pl.col("kind") == "pairwise")
-        & (pl.col("task").cast(pl.String) == task)
+        & (pl.col("task") == task)
         & pl.col("answer").is_in(["A", "B"])
         & unchanged()
     ).unique("pair", keep="first", maintain_order=True)
     if pairs.is_empty():
         raise UsageError(f"{place}: holds no pairwise question of {task} with a better option")
     first = pl.col("answer") == "A"
-    sources = [pl.col("sources").list.get(k, null_on_oob=True).cast(pl.String) for k in (0, 1)]
+    sources = [pl.col("sources").list.get(k, null_on_oob=True) for k in (0, 1)]
     return judge_simulation.pool_of(
         pairs.select(
             image=pl.col("cluster"),
@@ -167,13 +167,8 @@ def _of_dataset(
         chosen = load_dataset(root).choose(Selection(where=where))
         table = table.filter(pl.col("id").is_in([question.id for question in chosen]))
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
-    name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
-    styles = (
-        pairwise.filter(pl.col("task").cast(pl.String) == name)["encoding"]
-        .cast(pl.String)
-        .unique()
-        .to_list()
-    )
+    name = _task_of(pairwise["task"].unique().to_list(), task, root)
+    styles = pairwise.filter(pl.col("task") == name)["encoding"].unique().to_list()
     pool, style = _pool(table, name, root), _chosen(styles, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
     return Target("dataset", str(root), name, pool, judge, style, None, _without_pilot())

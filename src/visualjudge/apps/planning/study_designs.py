@@ -240,7 +240,7 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
 
     def reached(studies: Studies) -> BoolArray:
         low, high = judge_simulation.share_intervals(studies)
-        return np.asarray(low >= limit if above else high < limit)
+        return low >= limit if above else high < limit
 
     return _Question(claim, target.judge.at(share, target.pool), reached)
 

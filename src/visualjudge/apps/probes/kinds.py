@@ -26,7 +26,7 @@ from visualjudge.apps.probes.question_edits import (
     with_lines,
     without_original,
 )
-from visualjudge.core.records import Probe, Question
+from visualjudge.core.records import Probe, ProbeDesign, Question
 from visualjudge.core.registry import Registry
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 
@@ -93,10 +93,18 @@ def _cues(name: str, **values: object) -> tuple[str, str]:
     return asset.part(f"{name}_cued", values), asset.part(f"{name}_plain", values)
 
 
-def _noted(
-    question: Question, base: Base, name: str, letter: str, changed: str, level: float | None = None
+def _probed(
+    question: Question,
+    base: Base,
+    name: str,
+    design: ProbeDesign,
+    changed: str,
+    expected: Literal["answer", "any", "order"] = "answer",
+    cue: str | None = None,
+    level: float | None = None,
 ) -> Question:
-    return replace(question, probe=Probe(name, "cue", base.group, changed, "answer", letter, level))
+    probe = Probe(name, design, base.group, changed, expected, cue, level)
+    return replace(question, probe=probe)
 
 
 def line_cue(
@@ -109,8 +117,14 @@ def line_cue(
     cued, plain = _cues(name, level=level)
     texts = {"A": (cued, plain), "B": (plain, cued)}
     return [
-        _noted(
-            with_lines(base.pair, lines), base, name, letter, f"option {letter} says: {cued}", level
+        _probed(
+            with_lines(base.pair, lines),
+            base,
+            name,
+            "cue",
+            f"option {letter} says: {cued}",
+            cue=letter,
+            level=level,
         )
         for letter, lines in texts.items()
     ]
@@ -126,7 +140,7 @@ def image_cue(
     for k, letter in enumerate("AB"):
         question = edited(base.pair, k, f"{name}_cued", cued, edit)
         question = edited(question, 1 - k, f"{name}_plain", plain, edit)
-        out.append(_noted(question, base, name, letter, f"option {letter}: {changed}"))
+        out.append(_probed(question, base, name, "cue", f"option {letter}: {changed}", cue=letter))
     return out
 
 
@@ -143,7 +157,7 @@ def image_change(
     name: str, paint: Paint, changed: str, base: Base, edit: Edit
 ) -> Sequence[Question]:
     """Change all images of the pair in the same way."""
-    return [_changed(edited(base.pair, None, name, paint, edit), base, name, changed)]
+    return [_probed(edited(base.pair, None, name, paint, edit), base, name, "change", changed)]
 
 
 def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
@@ -158,36 +172,31 @@ def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
     asset = _asset()
     lines = [asset.part(f"renamed_{letter}") for letter in "AB"]
     return [
-        _changed(
-            with_lines(base.pair, lines), base, "renamed", "options bear names that say nothing"
+        _probed(
+            with_lines(base.pair, lines),
+            base,
+            "renamed",
+            "change",
+            "options bear names that say nothing",
         )
     ]
 
 
 def other_encoding(base: Base, _edit: Edit) -> Sequence[Question]:
     """Return the pair in another encoding."""
-    return [_changed(base.pair, base, "encoding", f"shown as {base.pair.encoding}")]
-
-
-def _changed(question: Question, base: Base, name: str, changed: str) -> Question:
-    return replace(question, probe=Probe(name, "change", base.group, changed, "answer"))
+    return [_probed(base.pair, base, "encoding", "change", f"shown as {base.pair.encoding}")]
 
 
 def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
     """Return the pair with something else in place of the photograph."""
     changed = f"{shown} in place of the photograph"
-    return [replace(base.pair, probe=Probe(name, "photograph", base.group, changed, "answer"))]
+    return [_probed(base.pair, base, name, "photograph", changed)]
 
 
 def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
     """Show the same option twice; the option, and the position recorded as right, are balanced."""
     question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
-    return [
-        replace(
-            question,
-            probe=Probe("same_option", "same", base.group, "both options are the same", "any"),
-        )
-    ]
+    return [_probed(question, base, "same_option", "same", "both options are the same", "any")]
 
 
 def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -195,135 +204,97 @@ def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
     question = without_original(base.pair, base.given)
     if question is None:
         return []
-    return [
-        replace(
-            question,
-            probe=Probe("withheld", "withheld", base.group, "the original is not shown", "any"),
-        )
-    ]
+    return [_probed(question, base, "withheld", "withheld", "the original is not shown", "any")]
 
 
 def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
     """Return each step unchanged."""
     steps = len(base.questions)
     return [
-        replace(
+        _probed(
             q,
-            probe=Probe(
-                "severity",
-                "staircase",
-                base.group,
-                f"step {k + 1} of {steps}",
-                "order",
-                None,
-                float(k),
-            ),
+            base,
+            "severity",
+            "staircase",
+            f"step {k + 1} of {steps}",
+            "order",
+            level=float(k),
         )
         for k, q in enumerate(base.questions)
     ]
 
 
-def _line(name: str, about: str) -> tuple[str, ProbeKind]:
-    return name, ProbeKind("image", partial(line_cue, name), about)
+def _line(name: str, about: str) -> ProbeKind:
+    return ProbeKind("image", partial(line_cue, name), about)
 
 
-def _image(name: str, paint: Paint, about: str, changed: str) -> tuple[str, ProbeKind]:
-    return name, ProbeKind(
-        "image", partial(image_change, name, paint, changed), about, compared=True
-    )
+def _image(name: str, paint: Paint, about: str, changed: str) -> ProbeKind:
+    return ProbeKind("image", partial(image_change, name, paint, changed), about, compared=True)
 
 
-_ROWS = dict(
-    [
-        (
-            "same_option",
-            ProbeKind("image", same_option, "a place, where both options are the same"),
-        ),
-        (
-            "withheld",
-            ProbeKind("text", withheld, "an answer without the original that it depends on"),
-        ),
-        (
-            "renamed",
-            ProbeKind("image", renamed, "names of the options that say nothing", compared=True),
-        ),
-        _image(
-            "recoloured",
-            warmer,
-            "a white balance that all images share",
-            "all images warmer",
-        ),
-        _image(
-            "recompressed",
-            recompressed,
-            "JPEG compression that all images share",
-            "all images through JPEG",
-        ),
-        (
-            "mirrored",
-            ProbeKind("image", mirrored, "left and right of all images exchanged", compared=True),
-        ),
-        (
-            "encoding",
-            ProbeKind(
-                "other_image",
-                other_encoding,
-                "another encoding of the same predictions",
-                compared=True,
-            ),
-        ),
-        _line("confidence", "a confidence that the option states"),
-        _line("decimals", "more decimals of a stated confidence"),
-        _line("author", "the name of the option's author"),
-        _line("length", "a longer text that says nothing"),
-        _line("label", "an instruction in the option's label"),
-        _line("file_format", "the format of the option's file"),
-        _line("file_size", "the size of the option's file"),
-        (
-            "painted_instruction",
-            ProbeKind("image", painted, "an instruction painted into the option's image"),
-        ),
-        (
+_ROWS = {
+    "same_option": ProbeKind("image", same_option, "a place, where both options are the same"),
+    "withheld": ProbeKind("text", withheld, "an answer without the original that it depends on"),
+    "renamed": ProbeKind("image", renamed, "names of the options that say nothing", compared=True),
+    "recoloured": _image(
+        "recoloured",
+        warmer,
+        "a white balance that all images share",
+        "all images warmer",
+    ),
+    "recompressed": _image(
+        "recompressed",
+        recompressed,
+        "JPEG compression that all images share",
+        "all images through JPEG",
+    ),
+    "mirrored": ProbeKind(
+        "image", mirrored, "left and right of all images exchanged", compared=True
+    ),
+    "encoding": ProbeKind(
+        "other_image",
+        other_encoding,
+        "another encoding of the same predictions",
+        compared=True,
+    ),
+    "confidence": _line("confidence", "a confidence that the option states"),
+    "decimals": _line("decimals", "more decimals of a stated confidence"),
+    "author": _line("author", "the name of the option's author"),
+    "length": _line("length", "a longer text that says nothing"),
+    "label": _line("label", "an instruction in the option's label"),
+    "file_format": _line("file_format", "the format of the option's file"),
+    "file_size": _line("file_size", "the size of the option's file"),
+    "painted_instruction": ProbeKind(
+        "image", painted, "an instruction painted into the option's image"
+    ),
+    "bright": ProbeKind(
+        "image",
+        partial(
+            image_cue,
             "bright",
-            ProbeKind(
-                "image",
-                partial(
-                    image_cue,
-                    "bright",
-                    partial(toned, saturation=1.5, light=25.0),
-                    partial(toned, saturation=0.45, light=-35.0),
-                    "its image brighter, the other duller",
-                ),
-                "brightness and strong colours",
-            ),
+            partial(toned, saturation=1.5, light=25.0),
+            partial(toned, saturation=0.45, light=-35.0),
+            "its image brighter, the other duller",
         ),
-        (
-            "tool",
-            ProbeKind(
-                "image",
-                partial(line_cue, "tool", levels=LEVELS),
-                "what a tool says, right or wrong",
-            ),
-        ),
-        ("severity", ProbeKind("steps", staircase, "quality that falls step by step")),
-        (
-            "grey",
-            ProbeKind(
-                "grey",
-                partial(blind, "grey", "uniform grey"),
-                "an answer over uniform grey",
-                compared=True,
-            ),
-        ),
-        (
-            "other",
-            ProbeKind(
-                "other",
-                partial(blind, "other", "another photograph"),
-                "an answer over another photograph",
-                compared=True,
-            ),
-        ),
-    ]
-)
+        "brightness and strong colours",
+    ),
+    "tool": ProbeKind(
+        "image",
+        partial(line_cue, "tool", levels=LEVELS),
+        "what a tool says, right or wrong",
+    ),
+    "severity": ProbeKind("steps", staircase, "quality that falls step by step"),
+    "grey": ProbeKind(
+        "grey",
+        partial(blind, "grey", "uniform grey"),
+        "an answer over uniform grey",
+        compared=True,
+    ),
+    "other": ProbeKind(
+        "other",
+        partial(blind, "other", "another photograph"),
+        "an answer over another photograph",
+        compared=True,
+    ),
+}
 PROBES: Registry[str, ProbeKind] = Registry("probe", _ROWS)

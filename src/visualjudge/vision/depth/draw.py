@@ -76,7 +76,7 @@ def _entries(
     if not inverse:
         np.subtract(1, share, out=share)
     share *= 255
-    return np.asarray(np.rint(share, out=share).astype(np.uint8))
+    return np.rint(share, out=share).astype(np.uint8)
 
 
 # Return the value at ``rank``, linearly interpolated as NumPy's percentiles are.

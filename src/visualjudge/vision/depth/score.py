@@ -53,7 +53,7 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
 
 
 def _positive(depth: DepthMap) -> BoolArray:
-    return np.asarray(depth.valid & (depth.values > 0))
+    return depth.valid & (depth.values > 0)
 
 
 def _depth(depth: DepthMap, where: BoolArray) -> FloatArray:

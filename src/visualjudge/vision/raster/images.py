@@ -184,9 +184,7 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     """
     if values.ndim == 3:
         channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
-        return np.asarray(
-            reduce(np.maximum, channels)
-        )  # several times faster than along the last axis
+        return reduce(np.maximum, channels)  # several times faster than along the last axis
     return values
 
 
