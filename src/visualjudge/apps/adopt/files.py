@@ -131,8 +131,11 @@ def _check_values(path: Path) -> None:
             quotes += len(pieces) - 1
             long = 0 if len(pieces) > 1 else long + len(block)
             names = outside.rpartition(b"}")[2].count(b":") + (0 if b"}" in outside else names)
-            most = max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
-            if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
+            if (
+                count > max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
+                or names > MOST_ROWS
+                or long > LONGEST_RECORD
+            ):
                 raise DataError(
                     f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} of them in "
                     f"an object, none of more than {LONGEST_RECORD // MIB} MiB"
