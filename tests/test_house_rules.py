@@ -62,10 +62,10 @@ BUDGET = {
 OVER: dict[str, tuple[int, str]] = {
     "core": (1313, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
     "data": (1011, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "apps": (5850, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
+    "apps": (5839, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 33_048, 410_282
+MOST_STATEMENTS, MOST_TOKENS = 33_045, 410_470
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

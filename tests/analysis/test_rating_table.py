@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.figure import Figure
-from visualjudge.analysis.rating_table import read_ratings
+from visualjudge.analysis.rating_table import COLUMNS, read_ratings
 from visualjudge.analysis.report.agreement_page import agreement_figure, tables_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
@@ -218,4 +218,16 @@ def test_a_column_of_votes_for_each_rater_is_read(tmp_path: Path) -> None:
     rows = {(row["item"], row["rater"]): row["score"] for row in read.iter_rows(named=True)}
     assert rows == {("1", "anna"): 1, ("2", "anna"): 0.5, ("1", "gpt"): 0, ("2", "gpt"): 1}
     assert set(read["image"]) == {"x", "y"}
-    assert [problem.reason for problem in problems] == ["must be a number, got 'who'"]
+    assert [str(problem).partition(": ")[2] for problem in problems] == [
+        "row 4: gpt: must be A, B, tie or a number, got 'who'"
+    ]
+
+
+def test_numbers_that_may_be_options_and_repeated_ratings_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("item,ann,ben\nq1,1,2\nq2,2,0\n", "utf-8")
+    with pytest.warns(UserWarning, match="numbers are read as scores; if they are options"):
+        read_ratings(file)
+    file.write_text(f"{','.join(COLUMNS)}\n" + "q1,x,ann,d,1\n" * 2, "utf-8")
+    with pytest.warns(UserWarning, match="1 ratings repeat an item .* their mean counts"):
+        read_ratings(file)

@@ -190,7 +190,7 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
     ]
     gt = ground_truth(tmp_path, [{"image_id": 7, "file_name": "a.png", "segments_info": segments}])
     content = json.loads(gt.read_text())
-    content["categories"][1]["isthing"] = 0
+    content["categories"][1]["isthing"] = "0"  # as text, like other flags
     dump(gt, content)
     read = [
         only(coco(task, gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"))
@@ -198,6 +198,10 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
     ]
     assert [(i.label, i.mask.area) for i in read[0].truth.items] == [("cat", 80), ("dog", 4)]
     assert [(i.label, i.mask.area) for i in read[1].truth.items] == [("cat", 50), ("cat", 30)]
+    del content["annotations"][0]["segments_info"][0]
+    dump(gt, content)
+    read = coco("semantic_segmentation", gt, None, tmp_path / "images", gt_pngs=tmp_path / "png")
+    assert "segments_info: must have each id of a.png; " in str(problem(read))
 
 
 class TestVoc:

@@ -16,6 +16,7 @@ the rater, are not ratings either.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,8 @@ VOTES = {"a": "1", "b": "0", "tie": "0.5"}
 Problems = list[Problem]
 
 
+# Return the rows of a table; of JSONL as text.
 def _read(path: Path) -> pl.DataFrame:
-    """Return the rows of a table; of JSONL as text."""
     if path.suffix.lower() == ".csv":
         return csv_table(path)
     if path.suffix.lower() == ".parquet":
@@ -88,39 +89,57 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     home = Path(path)
     if home.is_dir():
         return read_viescore(home)
-    raw = _read(home)
-    if "item" in raw.columns and not {"rater", "score"} & set(raw.columns):
+    raw = _read(home).with_row_index("__line", 2)
+    votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
+    if votes:
         raw = _of_votes(raw)
+        if {"1", "2"} <= set(raw["score"]) <= {"0", "1", "2", "3", "", None}:
+            warnings.warn(
+                f"{path}: numbers are read as scores; if they are options, write A, B and tie",
+                stacklevel=2,
+            )
     missing = [name for name in COLUMNS if name not in raw.columns]
     if missing:
         raise DataError(
             f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}"
         )
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
-    table = raw.select(*(pl.col(name).cast(pl.String) for name in texts), __raw=pl.col("score"))
-    number = pl.col("__raw").cast(pl.Float64, strict=False)
-    read = table.with_columns(score=pl.when(number.is_finite()).then(number)).with_row_index(
-        "__line", 2
+    table = raw.select(
+        "__line", *(pl.col(name).cast(pl.String) for name in texts), __raw=pl.col("score")
     )
+    number = pl.col("__raw").cast(pl.Float64, strict=False)
+    read = table.with_columns(score=pl.when(number.is_finite()).then(number))
     lost = read.filter(
         pl.col("score").is_null()
         & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
     )
     problems = [
-        Problem(str(path), f"row {line}", "score", f"must be a number, got {value!r}")
-        for line, value in lost.select("__line", "__raw").iter_rows()
+        Problem(
+            str(path),
+            f"row {line}",
+            rater if votes else "score",
+            f"must be {'A, B, tie or ' if votes else ''}a number, got {value!r}",
+        )
+        for line, rater, value in lost.select("__line", "rater", "__raw").iter_rows()
     ]
     bare = [name for name in COLUMNS[:-1] if read[name].null_count()]
     if bare:
         raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
-    return read.drop("__raw", "__line").drop_nulls("score"), problems
+    rated = read.drop("__raw", "__line").drop_nulls("score")
+    if again := len(rated) - rated.select(COLUMNS[:-1]).n_unique():
+        warnings.warn(
+            f"{path}: {again} ratings repeat an item that the rater has rated before; their mean "
+            "counts",
+            stacklevel=2,
+        )
+    return rated, problems
 
 
+# Return a table with a column for each rater as a long one; a vote for A is the score 1 of its
+# item, one for B 0, a tie ½.
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with a column for each rater as a long one; a vote for A is the score 1 of its
-    item, one for B 0, a tie ½.
-    """
-    shared = [name for name in ("item", "image", "source", "dimension") if name in wide.columns]
+    known = ("__line", "item", "image", "source", "dimension")
+    shared = [name for name in known if name in wide.columns]
     long = wide.unpivot(index=shared, variable_name="rater", value_name="vote")
     vote = pl.col("vote").cast(pl.String).str.strip_chars()
     unnamed = {name: pl.lit("votes") for name in ("source", "dimension") if name not in shared}
@@ -177,8 +196,8 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
 
 
+# Add VIEScore's overall score O = √(SC·PQ) if a rater gave both.
 def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
-    """Add VIEScore's overall score O = √(SC·PQ) if a rater gave both."""
     split = table.with_columns(
         task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2)
     )
@@ -197,14 +216,11 @@ def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([table, overall.select(table.columns)])
 
 
+# Return the usable scores of raters as ratings: the dimension is the task, with one rating per
+# source (averaged over encodings). The item is the image, or ``IMAGE/CLASS`` if the question is
+# about one class of interest, because each class has its own score. ``image`` names the image, by
+# which intervals are clustered.
 def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Return the usable scores of raters as ratings: the dimension is the task, with one rating per
-    source (averaged over encodings).
-
-    The item is the image, or ``IMAGE/CLASS`` if the question is about one class of interest,
-    because each class has its own score. ``image`` names the image, by which intervals are
-    clustered.
-    """
     scored = named.filter((pl.col("kind") == "scoring") & pl.col("usable"))
     image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
     rows = scored.select(
@@ -217,8 +233,8 @@ def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     return _means(rows.drop_nulls("source"), kind)
 
 
+# Return one rating for each output and rater.
 def _means(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Return one rating for each output and rater."""
     means = rows.group_by("item", "source", "rater", "dimension", maintain_order=True).agg(
         pl.col("score").mean(), pl.col("image").first()
     )

@@ -35,7 +35,7 @@ from visualjudge.formats.sample import (
     turned,
     whole,
 )
-from visualjudge.vision.fields import crowd, score
+from visualjudge.vision.fields import crowd, flag, score
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -230,10 +230,7 @@ def _image(
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
         got = f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
-        form = "" if _all_finite(stated) else " as numbers, not text,"
-        raise invalid(
-            gt, where, field_name, f"must match {name}, {size[0]}×{size[1]},{form} got {got}"
-        )
+        raise invalid(gt, where, field_name, f"must match {name}, {size[0]}×{size[1]}, got {got}")
     return ImageEntry(path.stem, path, size, raw)
 
 
@@ -417,7 +414,9 @@ def _of_segments(
     pred_pngs: Path | None,
 ) -> Typed:
     folders = [folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None]
-    things = {row["name"] for row in content["categories"] if row.get("isthing", 1)}
+    things = {
+        row["name"] for row in content["categories"] if flag(row.get("isthing", 1), "isthing")
+    }
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         file, pngs = (pred, folders[-1]) if predicted else (truth.file, folders[0])
@@ -461,6 +460,10 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
             raise InvalidRecord(
                 Problem.of(error, file.name, f"{where}.segments_info[{k}]")
             ) from None
+    lacking = set(np.unique(ids).tolist()) - {0, *(segment["id"] for segment in segments)}
+    if lacking:
+        told = f"must have each id of {path.name}; {min(lacking)} is missing"
+        raise invalid(file, where, "segments_info", told)
     return Masks(image.size, tuple(items))
 
 

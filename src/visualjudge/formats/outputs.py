@@ -186,10 +186,7 @@ def _row(
     output = _path(row, "output", root)
     if output is None:
         raise DataError("output: the field is missing")
-    for column in columns:
-        if column not in row:
-            raise DataError(f"{column}: the field is missing")
-    cells = [row[column] for column in columns]
+    cells: list[Any] = [row.get(column) for column in columns]
     ratings = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
     if not ratings:
         raise DataError(f"{columns[0]}: must contain a rating, got an empty list")

@@ -179,3 +179,11 @@ def test_matcher_is_asked_only_about_replies_that_could_not_be_read(tmp_path):
 @pytest.mark.parametrize("said", ["Z", "none of them", "E", "A or B"])
 def test_matcher_that_chooses_nothing_reads_nothing(tmp_path, said):
     assert matched(tmp_path, ScriptedClient([said]), {1: "the barking one"})[1] == {1: None}
+
+
+def test_replies_with_other_answers_than_the_table_are_told(tmp_path):
+    table = read_table(write(tmp_path / "data.tsv", [row(1, answer="A")]))
+    sheet = tmp_path / "pred.tsv"
+    for answer, count in (("A", 0), ("B", 1)):
+        sheet.write_text(f"index\tprediction\tanswer\n1\tA\t{answer}\n", "utf-8")
+        assert len(read_predictions(sheet, table)[1]) == count

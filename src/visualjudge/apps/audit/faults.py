@@ -108,10 +108,8 @@ def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
     return _finding("identical_options", faults, total)
 
 
+# Return the text and the image digests of each option; empty if the prompt does not show them.
 def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, ...], ...]:
-    """Return the text and the image digests of each option; empty if the prompt does not show
-    them.
-    """
     try:
         spans = spans_of(question).options
     except DataError:
@@ -141,10 +139,9 @@ def _contradictory_labels(dataset: Dataset) -> Finding:
     return _finding("contradictory_labels", faults, len(stated))
 
 
+# Return originals of one task that occur under two names: a split by image could put them on both
+# sides.
 def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
-    """Return originals of one task that occur under two names: a split by image could put them on
-    both sides.
-    """
     files: dict[str, dict[str, str]] = defaultdict(dict)
     for question in dataset:
         path = original(question)
@@ -176,10 +173,9 @@ def _constant_answer(dataset: Dataset) -> Finding:
     return _finding("constant_answer", faults, len(shares))
 
 
+# Return rules that ignore the content (the longer text, the larger file, more items) and are right
+# more often than chance, or less often, since their reverse leaks.
 def _leaks(dataset: Dataset) -> Finding:
-    """Return rules that ignore the content (the longer text, the larger file, more items) and are
-    right more often than chance, or less often, since their reverse leaks.
-    """
     rows = leak_audit(question_table(dataset.questions))
     rules = [row for row in rows if row.share.value is not None]
     return _finding("leak", list(_leaking(rules)), len(rules))

@@ -180,17 +180,21 @@ def _other_questions(file: Path, lines: Mapping[int, Fields], table: Table) -> l
             f"{file}: index: must occur in {table.path}{such}; none of the {len(lines)} replies "
             f"has one; the first index is {next(iter(lines))}"
         )
-    asked = {index: str(lines[index].get("question") or "") for index in known}
+    cells = (
+        (index, str(lines[index].get(name) or ""), table.by_index[index].cells.get(name, ""))
+        for index in known
+        for name in ("question", "answer")
+    )
     other = [
         index
-        for index, text in asked.items()
-        if text and not is_cut(text) and text.split() != table.by_index[index].question.split()
+        for index, text, due in cells
+        if text and due and not is_cut(text) and text.split() != due.split()
     ]
     if not other:
         return []
     return [
-        f"{file}: {len(other)} rows ask another question than {table.path} (the first: index "
-        f"{other[0]}); are these the replies to this table?"
+        f"{file}: {len(other)} questions or answers are not those of {table.path} (the first: "
+        f"index {other[0]}); are these the replies to this table?"
     ]
 
 

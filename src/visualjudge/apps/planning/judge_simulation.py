@@ -198,8 +198,8 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     return JudgeModel(level, slope, shared, failed, tuple(unknown))
 
 
+# Fit the level and the slope on the margin, with weak normal priors.
 def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
-    """Fit the level and the slope on the margin, with weak normal priors."""
     side = np.where(right, 1.0, -1.0)
 
     def loss(line: FloatArray) -> float:
@@ -211,12 +211,10 @@ def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
     return level, slope
 
 
+# Return the correlations by level, from products of two residuals that share exactly that level.
 def _shared(
     table: pl.DataFrame, line: FloatArray, default: JudgeModel
 ) -> tuple[tuple[float, float, float], list[str]]:
-    """Return the correlations by level, from products of two residuals that share exactly that
-    level.
-    """
     keys = ["encoding", "cluster", "pair", "order"]  # two encodings of a pair are two questions
     sums_of = [products(table, keys[: k + 2])[:, 0].tolist() for k in range(3)]
     sums_of.append([float((table["y"] ** 2).sum()), float(table.height)])
@@ -261,10 +259,8 @@ def simulated(
     return Studies(pool, design, pair, held, (noise < edge) & read, read)
 
 
+# Draw normal effects of image, pair, order and repeat, each as wide as the verdicts that share it.
 def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
-    """Draw normal effects of image, pair, order and repeat, each as wide as the verdicts
-    that share it.
-    """
     nested = (design.orders, design.repeats)
     sizes = [(*shape[:2], 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (2 - d)) for d in range(3)]
     return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
