@@ -197,7 +197,11 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     from above (infinite: a design effect below 1 is possible).
     """
     p, n = _effective_cases(value, found, cases, tail)
-    return _clopper_pearson(p * n, n, tail)
+    x = p * n
+    rest = n - x
+    low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
+    high = special.betaincinv(x + 1, np.maximum(rest, TINY), 1 - tail)
+    return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
 def jeffreys_bound(value: FloatArray, found: Spread, cases: FloatArray, tail: float) -> FloatArray:
@@ -231,13 +235,6 @@ def _effective_cases(
     narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(tail, np.maximum(found.df, 1.0))
     bounded = bounded * np.minimum(narrower, 1.0) ** 2
     return p, np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
-
-
-def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:
-    rest = n - x
-    low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
-    high = special.betaincinv(x + 1, np.maximum(rest, TINY), 1 - tail)
-    return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
 # ---------------------------------------------------------------- differences of shares
