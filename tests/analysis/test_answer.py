@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +118,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
     few = questions_of(8)
     close = questions_of(20, 3, gap=0.05)
     scores = World.of(40, 3, gap=1.0).scoring_questions()
+    alike = World.of(20, 3, gap=0.05).scoring_questions()
     turned = [replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good]
     cases = {
         "yes": ("Yes, for differences of", card(asked, good)),
@@ -131,11 +133,16 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
             card([replace(question, sources=(None, None)) for question in asked], good),
         ),
         "scores": ("In part: 2 of 3 pairs", card(scores, scores_of(scores, 0.8))),
+        "scores alike": (
+            "Not with these images: none of 3 pairs",
+            card(alike, scores_of(alike, 0.8)),
+        ),
         "half failed": ("Yes, ", card(asked, [*failed(good[::2]), *good[1::2]])),
     }
     for name, (start, found) in cases.items():
         assert found.models.sentence.startswith(start), (name, found.models.sentence)
         assert found.answer == f"judge: {found.models.sentence}"
+        assert not re.search(r"\. [a-z]", found.models.sentence), found.models.sentence
     assert cases["yes"][1].models.state == "yes" and cases["wrong"][1].models.state == "no"
 
 

@@ -205,8 +205,9 @@ def judge_result(
     rankings, scorings = study.kind(index, "ranking", RANKED), study.kind(index, "scoring", SCORED)
     asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
     pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
+    tokens = pl.col("tokens_in", "tokens_out")  # their sum is null, not 0, if none is known
     totals = answered.select(
-        *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
+        pl.when(tokens.is_not_null().any()).then(tokens.sum()), pl.col("latency_s").median()
     )
     tokens_in, tokens_out, latency = totals.row(0)
     identity = served_by(study.joined[index])
@@ -263,11 +264,6 @@ def _cells(
     return tuple(out)
 
 
-def _sum_of(name: str) -> pl.Expr:
-    """Return the sum of the known values; null, not 0, if none is known."""
-    return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
-
-
 def pairwise_figures(
     pairs: pl.DataFrame,
     chance: float = OF_TWO,
@@ -280,6 +276,7 @@ def pairwise_figures(
     """
     told = int(pairs["said_first"].count())
     once = pairs["question"].n_unique() == pairs.height
+    ties = int(pairs["tie"].sum() or 0)
     found = Pairwise(
         accuracy=accuracy(pairs),
         questions=pairs["question"].n_unique(),
@@ -287,16 +284,11 @@ def pairwise_figures(
         constant=constant_answer(pairs) if order_shown or once else None,
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
-        ties=_ties(pairs),
+        ties=ties / int(pairs["usable"].sum()) if ties else None,
         macro=macro(pairs),
         kappa=kappa_with_truth(pairs),
     )
     return found if truth else pairwise_without_truth(found)
-
-
-def _ties(pairs: pl.DataFrame) -> float | None:
-    ties = int(pairs["tie"].sum() or 0)
-    return ties / int(pairs["usable"].sum()) if ties else None
 
 
 def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:

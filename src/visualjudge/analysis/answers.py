@@ -69,7 +69,8 @@ def _cause() -> pl.Expr:
 
 def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the table of answers: one row per verdict on a question of the dataset."""
-    place = _places(questions, verdicts)
+    rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
+    place = verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]
     known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
     table = known.drop("id").hstack(questions[place.drop_nulls()]).with_columns(usable=_usable())
     extracted, pairwise = pl.col("status") == EXTRACTED, pl.col("kind") == "pairwise"
@@ -88,8 +89,3 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
         ),
         cause=_cause().cast(pl.Categorical()),
     ).drop("said_cause", "ties")
-
-
-def _places(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Series:
-    rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
-    return verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]

@@ -5,7 +5,7 @@ Every list or keyed block becomes one table with one row per judge and entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -51,11 +51,6 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
     return out
 
 
-def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    flat = [_flat(row) for row in rows]
-    return pl.from_dicts(flat, infer_schema_length=None) if flat else pl.DataFrame()
-
-
 HEADLINE = (
     *("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s"),
     *("pairwise", "ranking", "scoring"),
@@ -86,4 +81,8 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
         for name, own in found.items():
             rows.setdefault(name, []).extend({"judge": judge["judge"], **row} for row in own)
     rows |= {name: list(metrics[name]) for name in ("comparisons", "leak_audit")}
-    return {name: _frame(found) for name, found in rows.items() if found}
+    return {
+        name: pl.from_dicts(list(map(_flat, found)), infer_schema_length=None)
+        for name, found in rows.items()
+        if found
+    }

@@ -253,14 +253,6 @@ def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
     return (float(low[0]), float(high[0])) if np.isfinite(low[0]) and np.isfinite(high[0]) else None
 
 
-def _judged(panel: Panel) -> Any:
-    """Return the items × sources that some judge rated, so that people are compared on the same
-    outputs as the judge; all if there is no judge.
-    """
-    judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
-    return judged | (not judged.any())
-
-
 def panel_rows(panel: Panel) -> list[RaterRow]:
     """Compare every judge with the people's mean and every person with the others' mean, and add
     the mean over people.
@@ -273,7 +265,9 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     ]
     if people.shape[0] < 2:
         return rows
-    people = np.where(_judged(panel), people, np.nan)
+    # people are compared on the outputs that a judge rated; on all if there is none
+    judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
+    people = np.where(judged | (not judged.any()), people, np.nan)
     own = [
         _row((name, rater, OTHERS, "person"), people[i], _mean(np.delete(people, i, 0)), images)
         for i, rater in enumerate(panel.persons)

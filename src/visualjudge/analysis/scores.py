@@ -101,14 +101,11 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     taus = pl.Series("tau", rank_taus(table)).fill_nan(None)
     sums = image_sums(table.with_columns(taus), by, values)
     exact, top, found = sums.shares("exact", "n"), sums.shares("top", "n"), tau_means(sums)
+    failed = sums.total("failed")
     return {
-        name: Ranking(int(failed), found[k], exact[k], top[k])
-        for k, (name, failed) in enumerate(zip(_names(sums, by), sums.total("failed"), strict=True))
+        "/".join(map(str, row)) if by else "": Ranking(int(failed[k]), found[k], exact[k], top[k])
+        for k, row in enumerate(sums.keys.rows())
     }
-
-
-def _names(sums: ImageSums, by: Sequence[str]) -> list[str]:
-    return ["/".join(map(str, row)) if by else "" for row in sums.keys.rows()]
 
 
 def scoring_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Scoring]:

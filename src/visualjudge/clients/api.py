@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from visualjudge.clients.base import Reply, Request, ToolCall, Turn
+from visualjudge.clients.base import Reply, Request, Turn
 from visualjudge.clients.refused_parameters import RENAMED
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
 from visualjudge.clients.reply_fields import counts_of, member, text_of, tokens_of, whole_output
@@ -46,7 +46,12 @@ def reply_of(body: Fields, _schema: object = None) -> Reply:
     reason = text_of(choice.get("finish_reason"))
     finish = "refusal" if refused else finish_of(reason)
     cause = CONTENT_FILTER if reason == "content_filter" else None
-    calls, echo = _calls(message)
+    called = message.get("tool_calls")
+    calls = tuple(
+        call_of(member(call, "id"), k, member(call, "function"), "arguments")
+        for k, call in enumerate(called if isinstance(called, list) else ())
+    )
+    echo = echo_of({k: message[k] for k in _ECHOED if message.get(k) is not None}, calls)
     listed = member(choice.get("logprobs"), "content")
     tops = [member(one, "top_logprobs") for one in (listed if isinstance(listed, list) else ())]
     tokens, about_tokens = tokens_of(listed, tops, _TOKEN)
@@ -222,12 +227,3 @@ def _reasoned(message: Fields) -> tuple[str, tuple[str, ...]]:
     if _ANSWER_LINE.fullmatch(last):
         return last, ("no content; read from the last line of reasoning_content",)
     return "", ("no content; the answer may be in reasoning_content",)
-
-
-def _calls(message: Fields) -> tuple[tuple[ToolCall, ...], str | None]:
-    listed = message.get("tool_calls")
-    calls = tuple(
-        call_of(member(call, "id"), k, member(call, "function"), "arguments")
-        for k, call in enumerate(listed if isinstance(listed, list) else ())
-    )
-    return calls, echo_of({k: message[k] for k in _ECHOED if message.get(k) is not None}, calls)

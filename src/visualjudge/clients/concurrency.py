@@ -76,7 +76,7 @@ class Limited(Wrapping):
             calls = max(_CALLS, _WINDOWS * self.allowed) if self._is_near else self.allowed
             self.allowed = min(float(self.ceiling), self.allowed + 1 / calls)
             self._stepped_back &= self.allowed < self._refused_at - 0.5
-        elif _is_overload(error):
+        elif getattr(error, "status", 0) in _BUSY or getattr(error, "cause", None) == "timeout":
             if number > self._deaf_until:  # one reaction to all calls that were in flight
                 self._lower()
             wait_s = error.retry_after if isinstance(error, ApiError) else None
@@ -101,7 +101,3 @@ class Limited(Wrapping):
         near = self._is_near and not self._stepped_back
         self._deaf_until, self._refused_at, self._stepped_back = self._begun, self.allowed, near
         self.allowed = max(1.0, self.allowed - 1 if near else self.allowed / 2)
-
-
-def _is_overload(error: BaseException) -> bool:
-    return getattr(error, "status", 0) in _BUSY or getattr(error, "cause", None) == "timeout"

@@ -111,7 +111,8 @@ class GoogleClient(RemoteClient):
         parts = (content.get("parts") if content is not None else None) or []
         text = "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
         reason = text_of(candidate.get("finishReason"))
-        calls = _calls(parts)
+        called = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
+        calls = tuple(call_of(member(call, "id"), k, call, "args") for k, call in enumerate(called))
         finish = finish_of(reason)
         listed = candidate.get("logprobsResult")
         tops = member(listed, "topCandidates")
@@ -170,8 +171,3 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
 def _function(call: ToolCall, more: Json) -> Json:
     # Return a call's name, its id if the server sent one, and the fields in ``more``.
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
-
-
-def _calls(parts: list[Any]) -> tuple[ToolCall, ...]:
-    called = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
-    return tuple(call_of(member(call, "id"), k, call, "args") for k, call in enumerate(called))

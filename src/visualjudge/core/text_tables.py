@@ -52,10 +52,6 @@ def folded(sentence: str, width: int | None = None) -> str:
     return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
 
 
-def _is_number(cell: str) -> bool:
-    return len(cell) <= LONGEST_NUMBER and NUMBER.fullmatch(cell) is not None
-
-
 class Styled(str):
     """A cell with extra content in HTML: a state with its icon and colour, and a second line in
     small letters, which other formats append.
@@ -99,7 +95,10 @@ class Table:
     def _to_the_right(self) -> Sequence[bool]:
         if self.numeric is not None:
             return self.numeric
-        return [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        return [
+            all(len(row[i]) <= LONGEST_NUMBER and NUMBER.fullmatch(row[i]) for row in self.rows)
+            for i in range(len(self.columns))
+        ]
 
     def text(self, width: int | None = None) -> str:
         """Return aligned columns within ``width`` (default: the terminal's; without a terminal, as

@@ -104,7 +104,11 @@ async def run_judge(
         if old:
             unasked = len(before.keys) - (total - left)
             manifest |= _continued(folder, old, manifest, before, unasked, options)
-            _recall_schema(old, manifest, judge)
+            # Continue in the mode that the first invocation chose. Another server or model may
+            # treat a schema differently.
+            same = old.get("schema") and old.get("changes") == manifest.get("changes")
+            if same and isinstance(judge, QuestionJudge) and judge.tries_schema:
+                judge.schema = old["schema"]
         again = options.retry_errors and bool(
             journal.drop(lambda line: line.get("status") == "api_error")
         )
@@ -143,14 +147,6 @@ async def run_judge(
     schema = manifest.get("schema") or report.diagnostics.schema
     folder.write_manifest({**manifest, **_ending(report), "schema": schema})
     return report
-
-
-def _recall_schema(old: Fields, manifest: Fields, judge: Judge) -> None:
-    # Continue in the mode that the first invocation chose. Another server or model may treat a
-    # schema differently.
-    same = old.get("schema") and old.get("changes") == manifest.get("changes")
-    if same and isinstance(judge, QuestionJudge) and judge.tries_schema:
-        judge.schema = old["schema"]
 
 
 def _noting_schema(folder: RunFolder, manifest: Json, judge: Judge) -> AskOne[Ask]:

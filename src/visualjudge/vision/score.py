@@ -87,7 +87,10 @@ def _prepared(
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
     size: Size | None = named.pop("size", None)
-    sides = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
+    # polygons of one side use the size in an RLE or PNG of the other
+    size = tuple(size) if size else _told_size(task, truth) or _told_size(task, prediction)  # type: ignore[assignment]
+    ours = read_prediction(task, prediction, size=size)
+    sides = ours, read_prediction(task, truth, size=size)
     labels = named.get("class_of_interest")
     if task_named(task).classed and labels and "class_of_interest" not in metric.options:
         sides = sides[0].only(labels), sides[1].only(labels)
@@ -132,14 +135,6 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise UsageError(f"score has no option {unknown[0]!r}; it has: {', '.join(sorted(every))}")
     return named
-
-
-# Return both sides as records; polygons of one side use the size in an RLE or PNG of the other.
-def _read_both(
-    task: str, prediction: Any, truth: Any, size: Size | None
-) -> tuple[Prediction, Prediction]:
-    size = size or _told_size(task, truth) or _told_size(task, prediction)
-    return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 
 
 def _told_size(task: str, payload: Any) -> Size | None:

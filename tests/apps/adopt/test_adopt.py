@@ -187,8 +187,20 @@ def test_json_of_many_values_is_refused_before_it_is_read(
     for bound, most in (("MOST_VALUES", 5), ("LONGEST_RECORD", 90), ("MIB", 8)):
         monkeypatch.setattr(f"visualjudge.apps.adopt.files.{bound}", most)
     (tmp_path / name).write_text(text)
-    with pytest.raises(DataError, match="must have at most 5 values, none of more than"):
+    with pytest.raises(DataError, match="must have at most 5 values, "):
         vj.adopt(tmp_path / name, tmp_path / "out")
+
+
+def test_json_of_one_wide_object_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 10)
+    monkeypatch.setattr("visualjudge.apps.adopt.files.MIB", 7)  # the size of a block
+    (tmp_path / "t.json").write_text(json.dumps([row(), {f"name {k}": k for k in range(20)}]))
+    with pytest.raises(DataError, match="10 of them in an object"):
+        vj.adopt(tmp_path / "t.json", tmp_path / "out")
+    (tmp_path / "t.json").write_text(json.dumps([row(item=f"q{k}") for k in range(9)]))
+    assert len(verdicts(vj.adopt(tmp_path / "t.json", tmp_path / "out").runs[0])) == 9
 
 
 @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])

@@ -98,7 +98,7 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, s
     too_close = "".join(f"; {part}" for part in _too_close(close, groups))
     if not right:
         hopeless = undecided and not any(pair.needs_images for pair in undecided)
-        todo = _next(accuracy, "ask another judge." if hopeless else "")
+        todo = _next(accuracy, "Ask another judge." if hopeless else "")
         rest = f"none of {total} is separated on {many(models.images, 'image')}"
         return "too_few", f"Not with these images: {rest}{open_pairs or too_close}. {todo}"
     are = "is" if len(right) == 1 else "are"
@@ -181,9 +181,8 @@ NO_ANSWER = "it answered no question on the sources"
 
 def _next(accuracy: str | None, advice: str = "") -> str:
     """Say how accurate the judge is, and what to do."""
-    known = f"It is right in {accuracy}; " if accuracy else ""
-    more = "more images are needed: `visualjudge plan` says how many."
-    return known + (advice or more)
+    todo = advice or "More images are needed: `visualjudge plan` says how many."
+    return f"It is right in {accuracy}; {lower_first(todo)}" if accuracy else todo
 
 
 SHORT: dict[AnswerState, str] = {

@@ -67,7 +67,9 @@ def calibration(
     ``clusters`` (n,) has the image of each.
     """
     codes = renumbered(clusters)[1]
-    which = _equal_mass(stated)
+    # The bin of each item; equal probabilities share a bin.
+    edges = np.unique(np.quantile(stated, np.linspace(0, 1, BINS + 1)[1:-1]))
+    which = np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
     images, counts = int(codes.max()) + 1, np.bincount(codes).astype(float)
     brier = shares(sums(codes, (stated - truth) ** 2, images), counts, graded=True)[0]
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
@@ -77,12 +79,6 @@ def calibration(
     groups = [which == name for name in np.unique(which)]
     bins = tuple(Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum())) for g in groups)
     return Calibration(brier, ece, corrected, bins, stated.size, images)
-
-
-def _equal_mass(stated: FloatArray) -> IntArray:
-    """Return the bin of each item; equal probabilities share a bin."""
-    edges = np.unique(np.quantile(stated, np.linspace(0, 1, BINS + 1)[1:-1]))
-    return np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
 
 
 def _expected_error(

@@ -120,8 +120,7 @@ def contents(path: Path) -> Any:
 
 
 def _check_values(path: Path) -> None:
-    most = max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
-    count, quotes, long, rest = 0, 0, 0, b""
+    count, quotes, long, names, rest = 0, 0, 0, 0, b""
     with open_file(path, "table") as file:
         for block in iter(partial(file.read, MIB), b""):
             text = (rest + block).replace(rb"\\", b"")
@@ -131,10 +130,15 @@ def _check_values(path: Path) -> None:
             count += outside.count(b",") + 2 * outside.count(b"[") + 3 * outside.count(b"{")
             quotes += len(pieces) - 1
             long = 0 if len(pieces) > 1 else long + len(block)
-            if count > most or long > LONGEST_RECORD:
+            names = outside.rpartition(b"}")[2].count(b":") + (0 if b"}" in outside else names)
+            if (
+                count > max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
+                or names > MOST_ROWS
+                or long > LONGEST_RECORD
+            ):
                 raise DataError(
-                    f"{path}: must have at most {MOST_VALUES:,} values, none of more than "
-                    f"{LONGEST_RECORD // MIB} MiB"
+                    f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} of them in "
+                    f"an object, none of more than {LONGEST_RECORD // MIB} MiB"
                 )
 
 

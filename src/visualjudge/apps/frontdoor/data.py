@@ -253,17 +253,14 @@ def build(
     folder = data.path if isinstance(data, Data) else data
     built = build_dataset(folder, out, options, progress=progress or _unseen)
     if built.problems and not skip_invalid:
-        warnings.warn(_left_out(built.problems), stacklevel=2)
+        first = "; ".join(map(str, built.problems[:_SHOWN]))
+        warnings.warn(
+            f"{len(built.problems)} invalid records were left out: "
+            f"{first}{'; …' if len(built.problems) > _SHOWN else ''}",
+            stacklevel=2,
+        )
     return load_dataset(out)
 
 
 def _unseen(stage: str, done: int, total: int) -> None:
     """Show no progress."""
-
-
-def _left_out(problems: Sequence[Problem]) -> str:
-    first = "; ".join(map(str, problems[:_SHOWN]))
-    return (
-        f"{len(problems)} invalid records were left out: "
-        f"{first}{'; …' if len(problems) > _SHOWN else ''}"
-    )

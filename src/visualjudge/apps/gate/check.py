@@ -89,6 +89,8 @@ def _changes(lock: Lock, judge: Fields, questions: Fields | None) -> Iterator[st
 
 def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float) -> Check:
     """Check a finished run of all questions of the lock."""
+    from visualjudge.analysis.decisions.card import card_of
+
     run, table = analysis.study.runs[0], counted(analysis)
     if run.folder is None:
         raise DataError("the run must have a folder")
@@ -99,8 +101,7 @@ def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
         return Check("can't tell", (run.unfinished,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
-    answer = _answer(analysis)
-    if lock.answer == "yes" and answer == "no":
+    if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":
         reason = "the answer was yes, and is no: models may not be ranked with it"
         return Check("broken", (reason, *check.reasons), check.change, check.low, check.high)
     return check
@@ -118,12 +119,6 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     }
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)
-
-
-def _answer(analysis: Analysis) -> str:
-    from visualjudge.analysis.decisions.card import card_of
-
-    return card_of(analysis).judges[0].verdict
 
 
 def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:

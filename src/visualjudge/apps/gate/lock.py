@@ -103,7 +103,12 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
     rows = {
         "prompts": [(one.id, _wording(one)) for one in asked],
         "content": [
-            (one.id, _options(one), [files.get(name, name) for name in one.images]) for one in asked
+            (
+                one.id,
+                [one.prompt[start:end] for start, end in _spans(one)],
+                [files.get(name, name) for name in one.images],
+            )
+            for one in asked
         ],
         "labels": [(one.id, one.answer) for one in asked],
     }
@@ -120,10 +125,6 @@ def _wording(question: Question) -> str:
     for start, end in sorted(_spans(question), reverse=True):
         text = text[:start] + text[end:]
     return text
-
-
-def _options(question: Question) -> list[str]:
-    return [question.prompt[start:end] for start, end in _spans(question)]
 
 
 def _spans(question: Question) -> Sequence[tuple[int, int]]:

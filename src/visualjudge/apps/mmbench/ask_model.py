@@ -107,7 +107,15 @@ async def infer(
     budget = budget or Budget()
     journal_path, manifest_path = workbook.with_suffix(".jsonl"), workbook.with_suffix(".run.json")
     before = _earlier(manifest_path) if resume else {}
-    manifest = {**_manifest(table, client, template), **budget.prices.noted}
+    manifest = {
+        "table": str(table.path),
+        "rows": len(table.rows),
+        "questions": _digest(table),
+        "client": asdict(client.identity),
+        "template": template.name,
+        "version": __version__,
+        **budget.prices.noted,
+    }
     if before:
         _check_same(manifest_path, before, manifest)
     asked = partial(_asked, table=table, client=client, template=template)
@@ -130,17 +138,6 @@ async def infer(
     cut = write_workbook(workbook, lines, table.letters, whole=journal_path.name)
     statuses = Counter(str(told[row.index].get("status")) for row, _ in lines)
     return InferReport(len(lines), len(rows) - len(lines), cut, progress, total, statuses)
-
-
-def _manifest(table: Table, client: Client, template: PromptTemplate) -> Json:
-    return {
-        "table": str(table.path),
-        "rows": len(table.rows),
-        "questions": _digest(table),
-        "client": asdict(client.identity),
-        "template": template.name,
-        "version": __version__,
-    }
 
 
 # Return the SHA-256 of indices, questions and options, which identifies the table regardless of its

@@ -138,7 +138,11 @@ def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
     "painting".
     """
     folded = reply.casefold()
-    likely = [(letter, text) for letter, text in options.items() if _first_word(text) in folded]
+    likely = [
+        (letter, text)
+        for letter, text in options.items()
+        if next(iter(text.casefold().split()), "").rstrip(".。．") in folded
+    ]
     found = [mention for letter, text in likely for mention in _places(reply, letter, text)]
     apart, reached = list[Mention](), 0
     for mention in sorted(found, key=lambda mention: (mention[0], -mention[1])):
@@ -146,10 +150,6 @@ def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
             apart.append(mention)
             reached = mention[1]
     return apart
-
-
-def _first_word(text: str) -> str:
-    return next(iter(text.casefold().split()), "").rstrip(".。．")
 
 
 def _places(reply: str, letter: str, text: str) -> Iterator[Mention]:

@@ -195,15 +195,11 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
     """Return the table: for each model and split, one line for each of its :func:`measures`."""
     for model in models:
         for split, part in splits(model.evaluation).items():
-            pieces = _pieces(part)
+            by_ability = part.by(lambda row: ABILITIES.get(row.l2_category, row.l2_category))
+            pieces = {"Overall": part, **{name: own for name, own in by_ability.items() if name}}
             for measure, label in measures([model]).items():
                 cells = {name: _cell(piece, measure) for name, piece in pieces.items()}
                 yield Line(model.name, split, measure, label, cells)
-
-
-def _pieces(part: Slice) -> dict[str, Slice]:
-    pieces = part.by(lambda row: ABILITIES.get(row.l2_category, row.l2_category))
-    return {"Overall": part, **{name: piece for name, piece in pieces.items() if name}}
 
 
 def _cell(piece: Slice, measure: str) -> Json:

@@ -99,12 +99,11 @@ def _row(line: bytes, file: Path, number: int) -> Row | Problem:
     except ValidationError as error:
         place, reason = first_problem(error)
         return Problem(str(file), where, ".".join(place[:2]) or "row", reason)
-    images = [_place(image, file.parent) for image in (row.input_image, *row.edited_images)]
+    images = [
+        image if _is_url(image) else str(file.parent / image)
+        for image in (row.input_image, *row.edited_images)
+    ]
     return Row(row.key, row.instruction, images[0], tuple(images[1:]))
-
-
-def _place(image: str, folder: Path) -> str:
-    return image if _is_url(image) else str(folder / image)
 
 
 def _is_url(image: str) -> bool:

@@ -188,17 +188,13 @@ def _done(path: Path, rows: Sequence[Row]) -> set[str]:
         if key in by_key and line.input not in (None, checksum(by_key[key])):
             changed.append(key)
     if changed:
-        raise UsageError(_other_rows(path, changed))
+        more = f" and {len(changed) - _MOST_KEYS} more" if len(changed) > _MOST_KEYS else ""
+        raise UsageError(
+            f"{path}: instruction or images are not those that were judged, for key "
+            f"{', '.join(changed[:_MOST_KEYS])}{more}; "
+            "choose another --out, or give changed rows other keys"
+        )
     return done
-
-
-def _other_rows(path: Path, keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
-    return (
-        f"{path}: instruction or images are not those that were judged, for key "
-        f"{', '.join(keys[:_MOST_KEYS])}{more}; "
-        "choose another --out, or give changed rows other keys"
-    )
 
 
 def _report(

@@ -84,11 +84,6 @@ def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
-# Return the width of outlines, limited to 1.5 % of the person's extent; at least 1.
-def _limb_width(size: Size, figure: _Figure) -> int:
-    return min(line_width(size), max(1, round(0.015 * max(figure.extent))))
-
-
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     """Draw all limbs, then all points, so that no limb hides a keypoint; the largest person first.
 
@@ -98,7 +93,9 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     pixels = scene.canvas(style.canvas)
     if style.limbs:
         for figure in figures:
-            colors, width = _colors(figure, style), _limb_width(scene.size, figure)
+            # outlines are limited to 1.5 % of the person's extent
+            width = min(line_width(scene.size), max(1, round(0.015 * max(figure.extent))))
+            colors = _colors(figure, style)
             for a, b in figure.limbs:
                 ends = figure.places[a], figure.places[b]
                 cv2.line(pixels, *ends, colors[max(a, b)], width, cv2.LINE_8)

@@ -121,8 +121,12 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
         If the file cannot be read, has another size, or is a photograph rather than a mask.
     """
     samples, mode = read_samples(path, size)
-    if mode in ("RGBA", "LA"):
-        _check_not_in_alpha(path, samples)
+    if mode in ("RGBA", "LA"):  # drawn only in the alpha channel, it has no white
+        colours, alpha = samples[:, :, :-1], samples[:, :, -1]
+        if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
+            raise DataError(
+                f"{path}: must be black and white, got a mask only in the alpha channel"
+            )
     values = largest_channel(samples)
     if values.dtype == np.bool_:
         return mask_from_array(values)
@@ -152,13 +156,6 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
     if values.dtype == np.uint8:
         return list(np.flatnonzero(np.bincount(values.ravel(), minlength=256)).tolist())
     return list(np.unique(values).tolist())
-
-
-# Reject a mask drawn only in the alpha channel: it has no white, so its meaning is unknown.
-def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
-    colours, alpha = values[:, :, :-1], values[:, :, -1]
-    if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
-        raise DataError(f"{path}: must be black and white, got a mask only in the alpha channel")
 
 
 def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
