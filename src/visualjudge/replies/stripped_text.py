@@ -57,7 +57,7 @@ def without_markup(text: str) -> str:
     """Blank out code fences, tags and LaTeX commands."""
     if "\\" in text or "&" in text:
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
-    if any(mark in text for mark in ("~~", "<", "INST]", "[ ]", "[x]", "[X]", *"☐❌✗✘")):
+    if any(mark in text for mark in ("~~", "<", "[", *"☐❌✗✘")):
         text = _TAG.sub(_blank, _STRUCK.sub(_blank, _IMAGE_MARK.sub(_blank, text)))
     return text
 
