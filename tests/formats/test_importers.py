@@ -201,7 +201,7 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
     del content["annotations"][0]["segments_info"][0]
     dump(gt, content)
     read = coco("semantic_segmentation", gt, None, tmp_path / "images", gt_pngs=tmp_path / "png")
-    assert "segments_info: must have each id of a.png; " in str(problem(read))
+    assert "segments_info: 3 of a.png is missing" in str(problem(read))
 
 
 class TestVoc:

@@ -277,6 +277,27 @@ def test_corners_of_a_data_set_may_be_whole_numbers(home: Path, kind: type) -> N
     assert boxes(found) == [BOX]
 
 
+def test_crowds_and_class_names_of_a_data_set_are_read(home: Path) -> None:
+    rows_of(home, objects={"bbox": [BOX, BOX], "category": ["dog", "cow"], "iscrowd": [0, 1]})
+    (sample,) = hugging_face("object_detection", str(home / "rows.parquet"), None, home / "scratch")
+    assert isinstance(sample, Sample) and sample.truth is not None
+    assert sample.truth.without_crowds().labels == ("dog",)
+    rows_of(home, objects={"bbox": [BOX], "category": ["1"]})
+    told = problem(
+        hugging_face("object_detection", str(home / "rows.parquet"), None, home / "scratch2")
+    )
+    assert "category: must be the number of a class name, 0 to 1, got '1'" in told
+
+
+@pytest.mark.parametrize("file", ["comp4_det_test_traffic_light", "comp4_det_test_cow", "det_cow"])
+def test_the_class_of_results_of_voc_may_hold_underscores(home: Path, file: str) -> None:
+    list(voc_files(home, voc_object(21)))
+    dump(home / f"pred/{file}.txt", "a 0.9 21 31 90 80")
+    (sample,) = voc("object_detection", home / "gt", home / "pred", home / "images")
+    assert isinstance(sample, Sample)
+    assert sample.prediction.labels == (file.removeprefix("comp4_det_test_").removeprefix("det_"),)
+
+
 def test_a_mask_of_black_and_white_is_told(home: Path) -> None:
     values = np.zeros((HEIGHT, WIDTH), np.uint8)
     values[:5] = 255

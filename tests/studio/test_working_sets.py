@@ -15,6 +15,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import read_ids
 from visualjudge.options import Choice
+from visualjudge.studio.selection import State
 from visualjudge.studio.site import Site
 from visualjudge.studio.working_sets import Change, Marked, WorkingSets
 
@@ -147,3 +148,22 @@ def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> No
             with pytest.raises(DataError, match=r"marks\.json"):
                 act()
         assert sets.path.read_text() == bad
+
+
+def test_marks_of_another_request_are_not_lost_while_they_are_read(
+    site: Site, slug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf, starred = site.shelf(slug), State.from_query([("star", "starred")])
+    read, name = shelf.working.marks, shelf.study.identities([3])[0]
+
+    def overtaken() -> Any:
+        before = read()
+        monkeypatch.setattr(shelf.working, "marks", read)
+        shelf.working.change([name], Change(star=True))
+        read()
+        return before
+
+    assert list(shelf.select(starred)) == []
+    monkeypatch.setattr(shelf.working, "marks", overtaken)
+    shelf.facets()
+    assert list(shelf.select(starred)) == [3]

@@ -462,8 +462,7 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
             ) from None
     lacking = set(np.unique(ids).tolist()) - {0, *(segment["id"] for segment in segments)}
     if lacking:
-        told = f"must have each id of {path.name}; {min(lacking)} is missing"
-        raise invalid(file, where, "segments_info", told)
+        raise invalid(file, where, "segments_info", f"{min(lacking)} of {path.name} is missing")
     return Masks(image.size, tuple(items))
 
 

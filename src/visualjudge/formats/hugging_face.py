@@ -119,10 +119,9 @@ class _Side:
     problems: list[Problem] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
 
+    # Yield (row number, image name, image file, value of ``column``) for each row; rows without
+    # them become problems.
     def rows(self, column: str) -> Iterator[tuple[int, str, Path, Any]]:
-        """Yield (row number, image name, image file, value of ``column``) for each row; rows
-        without them become problems.
-        """
         names, rows = read_data_set(self.path, self.folder)
         self.names = dict(enumerate(names.get(self.columns[column], ())))
         places: dict[str, int] = {}
@@ -148,8 +147,8 @@ class _Side:
             places[name] = number
             yield number, name, image, value
 
+    # Note why a row is left out.
     def left_out(self, number: int, error: DataError) -> None:
-        """Note why a row is left out."""
         self.problems.append(Problem.of(error, self.path.name, f"row {number}"))
 
 
@@ -183,7 +182,7 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
 
 def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, Any]:
     label, box = (item.get(side.columns[name]) for name in ("category", "bbox"))
-    if side.names and not isinstance(label, str):
+    if side.names and label not in side.names.values():
         label = class_name(label, side.names, "category")
     elif label is None:
         raise DataError("category: is missing")
@@ -193,7 +192,8 @@ def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, An
         and [isinstance(v, int | float) for v in box] == [True] * 4
     ):
         box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
-    return {"category_id": str(label), "bbox": box, "score": item.get(side.columns["score"])}
+    score = item.get(side.columns["score"])
+    return {**item, "category_id": str(label), "bbox": box, "score": score}
 
 
 # Convert a list of objects, or an object of lists, to a list of objects.

@@ -69,7 +69,7 @@ def label_maps(
         values = fitted(
             _values(file), image_size(image), file, image, resize=resize_pred and predicted
         )
-        if {0, 1} <= set(table) and 255 in skipped and set(np.unique(values)) == {0, 255}:
+        if 1 in table and 255 in skipped and set(np.unique(values)) == {0, 255}:
             binary.append(str(file))
         return _read(file, values, table, skipped)
 

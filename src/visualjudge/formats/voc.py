@@ -8,6 +8,7 @@ not errors.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -158,7 +159,8 @@ def _results(pred: Path) -> Lines:
     if not files:
         raise UsageError(f"{pred}: contains neither .xml nor .txt files")
     for path in files:
-        label = path.stem.rpartition("_")[2]
+        # the name of a class may hold underscores
+        label = re.sub(r"^(?:comp\d+_det_[^_]+_|.*_)", "", path.stem)
         for number, line in enumerate(read_text(path).splitlines(), 1):
             cells = line.split()
             if len(cells) not in (0, 6):

@@ -227,10 +227,9 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
     places = values[: form.pose and BOX] or values
     outside = [value for value in places if not -OUTSIDE <= value <= 1 + OUTSIDE]
     if outside:
-        hint = "; it looks like pixels" if outside[0] > 1 else ""
         raise DataError(
             "coordinates: must be fractions of the image's width and height, 0 to 1, got "
-            f"{outside[0]:g}{hint}"
+            f"{outside[0]:g}; are they pixels?"
         )
     return label, np.array(values), score
 

@@ -17,7 +17,12 @@ _THOUGHT = re.compile(
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
 _LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|quad|[,;!()\[\]])")
-_STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
+# Struck words, a line with an empty box or a cross, and the mark of a ticked box.
+_STRUCK = re.compile(
+    r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>"
+    r"|^[ \t]*(?:[-*+] )?(?:(?:\[ \]|[☐❌✗✘])[^\n]*|\[[xX]\])",
+    re.M,
+)
 
 # A question that the model repeats: "A. <image>".
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
@@ -52,7 +57,7 @@ def without_markup(text: str) -> str:
     """Blank out code fences, tags and LaTeX commands."""
     if "\\" in text or "&" in text:
         text = _LATEX.sub(_blank, text).replace("\\n", " \n")
-    if "~~" in text or "<" in text or "INST]" in text:
+    if any(mark in text for mark in ("~~", "<", "[", *"☐❌✗✘")):
         text = _TAG.sub(_blank, _STRUCK.sub(_blank, _IMAGE_MARK.sub(_blank, text)))
     return text
 

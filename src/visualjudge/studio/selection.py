@@ -99,10 +99,12 @@ class Shelf:
 
     def facets(self) -> list[Facet]:
         """Return all facets in page order: those of the questions, then those of each run."""
-        marks = self.working.marks()
+        self.working.marks()
+        # Marks may be newer than the generation, never older: then they are read again.
+        generation, marks = self.working.generation, self.working.marks()
         with self._lock:
-            if self._noted is None or self._noted[0] != self.working.generation:
-                self._noted = (self.working.generation, mark_facets(self.study, marks))
+            if self._noted is None or self._noted[0] != generation:
+                self._noted = (generation, mark_facets(self.study, marks))
             own = {facet.name: facet for facet in (*self._own, *self._noted[1])}
         of_runs = (run_facets(place.slug, place.name, run) for place, run in self.runs)
         return [own[name] for name in TITLES if name in own] + [

@@ -199,8 +199,9 @@ class Table:
             )
         number = float(text)
         if not low <= number <= high:
-            top = next((top for top in (10, 100) if high < number <= top), None)
-            hint = f"--score-range 0 {top} reads up to {top}" if top else "see --score-range"
+            top = 10 if number <= 10 else 100
+            likely = f"--score-range 0 {top} reads up to {top}"
+            hint = likely if high < number <= top else "see --score-range"
             raise row.fault(role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}")
         return number
 
