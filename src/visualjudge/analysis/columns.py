@@ -59,13 +59,13 @@ def _of_status(name: str, status: str) -> Column:
 
 DECLINED_ONES = (_of_status("declined", DECLINED), _of_status("cannot_tell", CANNOT_TELL))
 ESTIMATE = Layout[Estimate](
-    Column("value", "value"), Column("ci95", "interval"), *as_named("n", "images", "why")
+    *as_named("value"), Column("ci95", "interval"), *as_named("n", "images", "why")
 )
 
 ACCURACY = Layout[Accuracy](
     *counts("share"),
     *figure("accuracy", "share", ends="ci95"),
-    Column("failed", "failed"),
+    *as_named("failed"),
     *DECLINED_ONES,
     Column(
         "accuracy_bounds",
@@ -87,7 +87,7 @@ SWAP = Layout[Swap](
 )
 
 PREFERENCE = Layout[Preference](
-    Column("feature", "feature"),
+    *as_named("feature"),
     named("leans_to", "Preference for"),
     *counts("estimate"),
     *figure("preference", "estimate", "Points", points, ends="ci95"),
@@ -97,7 +97,7 @@ PREFERENCE = Layout[Preference](
 
 RANKING = Layout[f.Ranking](
     *counts("exact"),
-    Column("failed", "failed"),
+    *as_named("failed"),
     *figure("kendall_tau", "tau", ends="ci95"),
     *figure("exact", "exact"),
     *figure("top1", "top1"),
@@ -148,8 +148,8 @@ DUEL = Layout[f.EncodingDuel](
 
 CHOICE = Layout[f.EncodingChoice](
     *as_named("task", "recommended", "reason"),
-    blocks("encodings", "encodings", ENCODING),
-    blocks("comparisons", "duels", DUEL),
+    blocks("encodings", ENCODING),
+    blocks("comparisons", DUEL, "duels"),
 )
 
 
@@ -180,7 +180,7 @@ VARIANCE = Layout[f.Variance](
     *_part("item_x_encoding", "Pair × encoding"),
     *_part("order", "Order + chance"),
     *_part("repeat", "Repeat"),
-    Column("total", "total"),
+    *as_named("total"),
     Column("image", lambda v: v.parts.get("image")),
     Column("ci95", "ends"),
     of_row("From the image", lambda v: variance_share(v, "image")),
@@ -203,14 +203,14 @@ def _in_words(row: f.ProbeResult) -> str:
 
 PROBE = Layout[f.ProbeResult](
     named("name", "Probe", plain_name, text=True),
-    Column("design", "design"),
+    *as_named("design"),
     *counts("effect"),
     *figure("effect", "effect", "Effect, points", points, ends="ci95"),
     named("margin", "Margin", points),
     HOLM,
     named("failed", "No answer", number),
     Column("state", "state", "State", shown=_in_words),
-    Column("example", "example"),
+    *as_named("example"),
 )
 
 PHOTOGRAPH_STATES = {
@@ -266,7 +266,7 @@ SOURCE = Layout[f.SourceRow](
     named("rank_set", "Ranks, 95 %", ranks),
 )
 
-LEADERBOARD = Layout[f.Leaderboard](blocks("rows", "rows", SOURCE), *as_named("n", "regularised"))
+LEADERBOARD = Layout[f.Leaderboard](blocks("rows", SOURCE), *as_named("n", "regularised"))
 
 LEAK = Layout[f.Leak](
     named("scope", "Questions", plain_name, text=True),
@@ -374,24 +374,24 @@ JUDGE = Layout[f.JudgeResult](
     Column(None, "pairwise.ties", "Answered tie", percent),
     Column(None, "pairwise.swap.consistency.value", "Same when swapped", percent),
     Column(None, "pairwise.swap.consistency_parsed", "Same of the replies read", percent),
-    block("ranking", "ranking", RANKING),
+    block("ranking", RANKING),
     Column(None, "ranking.tau.value", "Ranking τ-b", number),
-    block("scoring", "scoring", SCORING),
+    block("scoring", SCORING),
     Column(None, "scoring.within.value", "Scoring τ-b in an image", number),
     Column(None, "scoring.spearman.value", "Scoring ρ over all images", number),
     _cells("by_task"),
     _cells("by_encoding"),
     _cells("by_error_type"),
-    blocks("bias", "bias", PREFERENCE),
-    blocks("sensitivity", "sensitivity", SENSITIVITY),
-    blocks("encodings", "encodings", CHOICE),
-    blocks("variance", "variance", VARIANCE),
-    block("leaderboard", "leaderboard", LEADERBOARD),
-    block("unread", "unread", UNREAD),
+    blocks("bias", PREFERENCE),
+    blocks("sensitivity", SENSITIVITY),
+    blocks("encodings", CHOICE),
+    blocks("variance", VARIANCE),
+    block("leaderboard", LEADERBOARD),
+    block("unread", UNREAD),
     Column(
         "as_published_of",
         lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
     ),
-    blocks("probes", "probes", PROBE),
+    blocks("probes", PROBE),
     Column("photograph", lambda j: photograph(j.photograph)),
 )

@@ -132,15 +132,15 @@ def as_named(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, name) for name in names)
 
 
-def block(key: str, path: str, table: Layout[Any]) -> Column:
-    """Return the column of the record at ``path`` as an object."""
-    get = attrgetter(path)
+def block(key: str, table: Layout[Any], path: str | None = None) -> Column:
+    """Return the column of the record at ``path`` (default: ``key``) as an object."""
+    get = attrgetter(path or key)
     return Column(key, lambda row: table.json(get(row)))
 
 
-def blocks(key: str, path: str, table: Layout[Any]) -> Column:
-    """Return the column of the records at ``path`` as a list of objects."""
-    get = attrgetter(path)
+def blocks(key: str, table: Layout[Any], path: str | None = None) -> Column:
+    """Return the column of the records at ``path`` (default: ``key``) as a list of objects."""
+    get = attrgetter(path or key)
     return Column(key, lambda row: [table.json(one) for one in get(row)])
 
 

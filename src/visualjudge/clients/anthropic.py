@@ -9,7 +9,7 @@ import orjson
 
 from visualjudge.clients.base import Reply, Request, Turn
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.clients.reply_fields import counts_of, text_of
+from visualjudge.clients.reply_fields import Counts, counts_of, text_of
 from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of
 from visualjudge.core.finish_reasons import finish_of
@@ -80,7 +80,7 @@ class AnthropicClient(RemoteClient):
         finish = finish_of(text_of(body.get("stop_reason")))
         return Reply(text, finish, calls=calls, echo=echo_of(content, calls))
 
-    def _usage(self, body: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Mapping[str, Any]) -> Counts:
         # ``input_tokens`` excludes tokens written to or read from a prompt cache; they are added
         # here. ``output_tokens`` includes thinking. Source:
         # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-

@@ -17,7 +17,14 @@ import orjson
 from visualjudge.clients.base import Reply, Request, Turn
 from visualjudge.clients.refused_parameters import RENAMED
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
-from visualjudge.clients.reply_fields import counts_of, member, text_of, tokens_of, whole_output
+from visualjudge.clients.reply_fields import (
+    Counts,
+    counts_of,
+    member,
+    text_of,
+    tokens_of,
+    whole_output,
+)
 from visualjudge.clients.request_body import conversation_body, stated
 from visualjudge.clients.tool_calls import call_of, echo_of, result_images, result_text
 from visualjudge.core.errors import UsageError
@@ -134,7 +141,7 @@ class ApiClient(RemoteClient):
 
     _reply = staticmethod(reply_of)
 
-    def _usage(self, body: Fields) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Fields) -> Counts:
         usage = body.get("usage")
         if isinstance(usage, Mapping):
             thinking = member(usage.get("completion_tokens_details"), "reasoning_tokens")

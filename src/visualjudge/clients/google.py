@@ -12,7 +12,7 @@ import orjson
 
 from visualjudge.clients.base import Reply, Request, ToolCall, Turn
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
-from visualjudge.clients.reply_fields import counts_of, member, text_of, tokens_of
+from visualjudge.clients.reply_fields import Counts, counts_of, member, text_of, tokens_of
 from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import (
     MADE,
@@ -125,7 +125,7 @@ class GoogleClient(RemoteClient):
         echo = echo_of(content, calls, ids=False)
         return Reply(text, finish, {}, tokens, notes, cause=cause, calls=calls, echo=echo)
 
-    def _usage(self, body: Fields) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Fields) -> Counts:
         # Thoughts are billed as output, but not included in the candidates' tokens. Source:
         # https://ai.google.dev/gemini-api/docs/thinking#pricing,
         # https://ai.google.dev/api/generate-content (UsageMetadata).

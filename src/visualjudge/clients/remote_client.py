@@ -30,7 +30,7 @@ from visualjudge.clients.masked_secrets import (
     url_secrets,
 )
 from visualjudge.clients.refused_parameters import RefusedParameters
-from visualjudge.clients.reply_fields import member, schema_notes
+from visualjudge.clients.reply_fields import Counts, member, schema_notes
 from visualjudge.clients.request_body import Effort, completed, stated
 from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.clients.tool_calls import LONGEST_REPLY
@@ -250,7 +250,7 @@ class RemoteClient(ABC):
         """
 
     @abstractmethod
-    def _usage(self, body: Fields) -> tuple[dict[str, int], tuple[str, ...]]:
+    def _usage(self, body: Fields) -> Counts:
         """Return the token counts under OpenAI's names, and a note if some cannot be used."""
 
     def _answered(self, answer: Answer) -> Json:

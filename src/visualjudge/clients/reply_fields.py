@@ -14,6 +14,8 @@ import orjson
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.core.jsons import Fields
 
+# Token counts by name, and notes on what could not be used.
+Counts = tuple[dict[str, int], tuple[str, ...]]
 # Token counts above this are invalid.
 MOST_TOKENS = 10**12
 
@@ -38,7 +40,7 @@ def text_of(value: Any) -> str:
     return value or ""
 
 
-def counts_of(usage: Any, names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
+def counts_of(usage: Any, names: Sequence[str]) -> Counts:
     """Return the valid token counts of these names, and a note if ``usage`` or one of the counts is
     invalid.
     """

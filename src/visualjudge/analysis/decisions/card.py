@@ -404,7 +404,7 @@ CALIBRATION = Layout[Calibration](
 AS_BEFORE = (
     *as_named("state", "verdict"),
     Column("needs_images", lambda found: (found.models.needs_images or (None, None))[1]),
-    blocks("checks", "checks", CHECK),
+    blocks("checks", CHECK),
 )
 """The keys of 1.0, filled from the answer."""
 CARD_OF_TASK = Layout[Answer](*AS_BEFORE, Column("answer", "verdict"), Column("said", "answer"))
@@ -415,7 +415,7 @@ TASK = Layout[Answer](
     Column(None, "models", "Pairs separated", separated),
     Column(None, "models", "Resolution", resolution),
     of_row("Accuracy", lambda task: task.checks[0].shown),
-    block("answer", "models", ANSWER),
+    block("answer", ANSWER, "models"),
     Column("card", CARD_OF_TASK.json),
 )
 
@@ -442,15 +442,15 @@ def _probable(judge: JudgeCard) -> Json | None:
 PROBABILITIES = Column("probabilities", _probable)
 """How often stated probabilities come true; None without probabilities."""
 IN_METRICS = Layout[JudgeCard](
-    block("answer", "models", ANSWER), blocks("tasks", "tasks", TASK), PROBABILITIES
+    block("answer", ANSWER, "models"), blocks("tasks", TASK), PROBABILITIES
 )
 JUDGE = Layout[JudgeCard](
     *as_named("judge", "answer"),
     *(Column(name, f"result.{name}") for name in ("simulated", "expected", "missing")),
     *(Column(name, f"remarks.{name}") for name in ("warnings", "problems")),
     *AS_BEFORE,
-    block("models", "models", ANSWER),
-    blocks("tasks", "tasks", TASK),
+    block("models", ANSWER),
+    blocks("tasks", TASK),
     Column("system", _system),
     Column("as_published", lambda j: {one.name: one.value for one in j.result.own_scores}),
     Column(
@@ -462,9 +462,9 @@ JUDGE = Layout[JudgeCard](
     Column("score_radius", lambda j: j.score_radius and asdict(j.score_radius)),
 )
 CARD = Layout[Card](
-    blocks("judges", "judges", JUDGE),
+    blocks("judges", JUDGE),
     Column("least_images", lambda _: LEAST_IMAGES),
-    blocks("benchmarks", "benchmarks", BENCHMARK),
-    Column("moved", "moved"),
+    blocks("benchmarks", BENCHMARK),
+    *as_named("moved"),
 )
 """The card in files."""

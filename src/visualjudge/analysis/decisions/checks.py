@@ -163,7 +163,7 @@ CHECK = Layout[Check](
     *as_named("name"),
     Column(None, "threshold.title", "Check"),
     named("state", "State", _state, text=True),
-    Column("value", "value"),
+    *as_named("value"),
     of_row("Value", lambda line: line.shown),
     Column("ci95", "interval"),
     of_row("95 %", lambda line: line.threshold.ends(line.interval)),

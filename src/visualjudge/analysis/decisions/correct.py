@@ -157,7 +157,7 @@ CORRECTED = Layout[CorrectedRow](
     Column("effective_labels_per_label", "worth"),
 )
 LEADERBOARD = Layout[Leaderboard](
-    blocks("rows", "rows", CORRECTED),
+    blocks("rows", CORRECTED),
     Column("method", lambda _: METHOD),
     Column("lambda", "lam"),
     *as_named("measure", "images", "labels", "unlabelled", "gap", "labels_for_gap"),

@@ -130,7 +130,7 @@ SOURCE = Layout[SourceByJudge](
     named("judged", "By the judge", number3),
     named("true", "By truth", number3),
     named("rank_set", "Ranks by judge", ranks),
-    block("bias", "bias", FAVOUR),
+    block("bias", FAVOUR),
     Column(None, "bias.value", "Above an unbiased judge", number3),
     Column(None, "bias.interval", "95 %", span3),
     Column(None, _told, "Favour"),
@@ -142,7 +142,7 @@ KIND = Layout[KindOfSystem](
     Column("ci95", "found.tau_b.interval"),
     Column("images", "found.images"),
     Column("pairs", "found.pairs"),
-    blocks("sources", "sources", SOURCE),
+    blocks("sources", SOURCE),
 )
 
 

@@ -74,7 +74,7 @@ def model_answer(
 
 
 ANSWER = Layout[ModelAnswer](
-    *as_named("state", "sentence", "resolution", "resolution_twice"), blocks("pairs", "pairs", PAIR)
+    *as_named("state", "sentence", "resolution", "resolution_twice"), blocks("pairs", PAIR)
 )
 """The answer in files."""
 
@@ -87,8 +87,11 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, s
     )
     groups, total = len({pair.group for pair in pairs}) > 1, many(len(pairs), "pair")
     if wrong:
+        pair = wrong[0]
+        puts = f"it puts {pair.b} above {pair.a}{_task(pair, groups)}, wrongly"
+        shares = f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
         rightly = f"; {many(len(right), 'pair')} separated rightly" if right else ""
-        return "no", f"No: {_reversed(wrong[0], groups)}{rightly}. Ask another judge."
+        return "no", f"No: {puts} (it prefers {pair.a} {shares}){rightly}. Ask another judge."
     if models.images < LEAST_IMAGES:
         few = f"{models.images} of at least {LEAST_IMAGES}"
         return "too_few", f"Not with these images: {few}. {_so_far(pairs, accuracy)}"
@@ -128,12 +131,6 @@ def _too_close(close: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
 
 def _task(pair: PairOfModels, groups: bool) -> str:
     return f" ({group_name(pair.group)})" if groups else ""
-
-
-def _reversed(pair: PairOfModels, groups: bool) -> str:
-    shares = f"it prefers {pair.a} in {percent(pair.judge, 0)}, the truth in "
-    shares += percent(pair.truth, 0)
-    return f"it puts {pair.b} above {pair.a}{_task(pair, groups)}, wrongly ({shares})"
 
 
 def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:

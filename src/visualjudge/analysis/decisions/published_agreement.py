@@ -53,7 +53,7 @@ PUBLISHED = Layout[PublishedCell](
     *as_named("kind", "items"),
     named("published", "As published", number4),
     Column("spearman", "mean", "Mean", number4),
-    Column("by_source", "by_source"),
+    *as_named("by_source"),
     of_row("Sources", lambda cell: str(len(cell.by_source))),
 )
 NOTE = (
