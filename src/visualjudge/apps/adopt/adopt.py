@@ -23,6 +23,7 @@ from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
 from visualjudge.formats.outputs import warn_of_range
+from visualjudge.formats.sample import whole
 
 Use = Literal["replies", "verdicts"]
 JUDGE = "judge"
@@ -233,8 +234,10 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
+            name = str(whole(cells[role]))  # data frames write 1 as 1.0 beside a gap
+            name = name if role == "reply" else name.strip()
             # in memory once, as most names are those of other rows
-            cells[role] = None if is_missing(cells[role]) else intern(str(cells[role]))
+            cells[role] = None if is_missing(name) else intern(name)
     return Row({role: None if cell == "" else cell for role, cell in cells.items()}, place, roles)
 
 

@@ -101,7 +101,7 @@ class Table:
                 repeat=_count(row, "repeat") or 0,
                 usage={name: n for name, n in counts.items() if n is not None} or None,
             )
-            judge = str(row.get("judge") or self.judge)
+            judge = str(row.get("judge") or self.judge).strip()
             yield Answered(row, item, judge, reply, shown)
 
     # Return the question of a row, and whether the row has its options in the other order.
