@@ -31,6 +31,7 @@ from visualjudge.analysis.estimate import (
     LEVEL,
     POWER,
     TAIL,
+    divided,
     holm,
     norm_isf,
     ratio,
@@ -195,7 +196,7 @@ def _means(values: FloatArray, place: IntArray, count: int) -> FloatArray:
     """Return the mean of the known values by place, (K,); NaN without any."""
     known = np.isfinite(values)
     top, cases = (sums(place[known], w, count) for w in (values[known], np.ones(known.sum())))
-    return np.asarray(np.divide(top, cases, out=np.full(count, np.nan), where=cases > 0))
+    return divided(top, cases, np.nan)
 
 
 def _preferences(

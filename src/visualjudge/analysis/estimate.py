@@ -98,6 +98,13 @@ class Spread:
         return (self.images >= LEAST_IMAGES) & (self.effective >= 2)
 
 
+def divided(top: Any, bottom: Any, empty: float = 0.0) -> FloatArray:
+    """Return ``top`` / ``bottom``, and ``empty`` where nothing counts."""
+    return np.asarray(
+        np.divide(top, bottom, out=np.full(bottom.shape, empty), where=bottom > 0), dtype=float
+    )
+
+
 def spread(
     influence: FloatArray, weights: FloatArray, column: IntArray | None = None, columns: int = 1
 ) -> Spread:
@@ -106,11 +113,10 @@ def spread(
     """
     place = np.zeros(weights.size, dtype=np.int64) if column is None else column
     images = np.bincount(place, minlength=columns)
-    shrunk = np.divide(images - 1.0, images, out=np.zeros(columns), where=images > 0)
+    shrunk = divided(images - 1.0, images)
     variance = sums(place, influence**2, columns) * shrunk
     total, squares = sums(place, weights, columns), sums(place, weights**2, columns)
-    kish = np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0)
-    return Spread(variance, images, np.asarray(kish))
+    return Spread(variance, images, divided(total**2, squares))
 
 
 def ratio(
@@ -121,7 +127,7 @@ def ratio(
     """
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
     total, cases = sums(place, top, columns), sums(place, bottom, columns)
-    value = np.divide(total, cases, out=np.full(columns, np.nan), where=cases > 0)
+    value = divided(total, cases, np.nan)
     rest = cases[place] - bottom
     without = np.divide(total[place] - top, rest, out=value[place].copy(), where=rest > 0)
     return value, spread(np.nan_to_num(value[place] - without), bottom, place, columns)
@@ -191,7 +197,11 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     from above (infinite: a design effect below 1 is possible).
     """
     p, n = _effective_cases(value, found, cases, tail)
-    return _clopper_pearson(p * n, n, tail)
+    x = p * n
+    rest = n - x
+    low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
+    high = special.betaincinv(x + 1, np.maximum(rest, TINY), 1 - tail)
+    return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
 def jeffreys_bound(value: FloatArray, found: Spread, cases: FloatArray, tail: float) -> FloatArray:
@@ -225,13 +235,6 @@ def _effective_cases(
     narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(tail, np.maximum(found.df, 1.0))
     bounded = bounded * np.minimum(narrower, 1.0) ** 2
     return p, np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
-
-
-def _clopper_pearson(x: FloatArray, n: FloatArray, tail: float) -> Ends:
-    rest = n - x
-    low = special.betaincinv(np.maximum(x, TINY), rest + 1, tail)
-    high = special.betaincinv(x + 1, np.maximum(rest, TINY), 1 - tail)
-    return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
 # ---------------------------------------------------------------- differences of shares

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, renumbered, t_isf, t_sf
+from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, divided, renumbered, t_isf, t_sf
 from visualjudge.core.records import FloatArray, IntArray
 
 MANY_IMAGES = 40
@@ -211,5 +211,5 @@ def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray
     total, count = (
         np.bincount(image, one)[image] - np.bincount(cell, one)[cell] for one in (values, ones)
     )
-    mean = np.divide(total, count, out=np.zeros(values.size), where=count > 0)
+    mean = divided(total, count)
     return mean if float(mean @ values) > 0 else np.zeros(values.size)

@@ -173,10 +173,8 @@ def _mean(scores: FloatArray) -> FloatArray:
     """Return the mean over the raters who gave a score; NaN where none did."""
     rated = np.isfinite(scores).sum(0)
     total = np.where(np.isfinite(scores), scores, 0).sum(0)
-    mean = np.divide(total, rated, out=np.full(total.shape, np.nan), where=rated > 0)
-    return np.asarray(
-        np.round(mean, 9)
-    )  # 0.1 + 0.2 and 0.3 must tie: rounding errors must not decide the order
+    # 0.1 + 0.2 and 0.3 must tie: rounding errors must not decide the order
+    return np.round(estimate.divided(total, rated, np.nan), 9)
 
 
 def _per_source(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -33,7 +32,10 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     path, frames, unread = run.existing_verdicts_path(), [], list[VerdictLine]()
     rest = run.lines()
     while lines := list(islice(rest, _ROWS)):
-        frames.append(_table(lines))
+        read = [line for line in lines if line.verdict is not None]
+        starts = pl.Series([line.start for line in read], dtype=pl.Int64)
+        frame = verdict_table(line.verdict for line in read if line.verdict)
+        frames.append(frame.with_columns(offset=starts))
         unread += [line for line in lines if line.verdict is None]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=VERDICT_SCHEMA)
     last = table.unique(["id", "order", "repeat"], keep="last", maintain_order=True)
@@ -52,9 +54,3 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     if again := table.height - last.height:
         warnings.append(f"{path}: {again} verdicts were asked again; the last one of each counts")
     return last, problems, warnings
-
-
-def _table(lines: Iterable[VerdictLine]) -> pl.DataFrame:
-    read = [line for line in lines if line.verdict is not None]
-    starts = pl.Series([line.start for line in read], dtype=pl.Int64)
-    return verdict_table(line.verdict for line in read if line.verdict).with_columns(offset=starts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,6 +24,7 @@ from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.masked_secrets import check_url
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.registry import Registry, lacking
 
@@ -96,7 +97,7 @@ class ClientConfig(BaseModel, extra="allow", protected_namespaces=(), hide_input
     attempts: PositiveInt | None = None
     cache_dir: Path | None = None
     headers: dict[str, str] | None = None
-    extra_body: dict[str, Any] | None = None
+    extra_body: Json | None = None
 
 
 def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:
@@ -108,7 +109,7 @@ def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> 
     return UnknownName(f"unknown backend {name!r}{lacking}{advice}; known: {', '.join(known)}")
 
 
-def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(config: Fields) -> Json:
     backend = config.get("backend", "api")
     if backend not in CLIENT_REGISTRY:
         raise unknown_backend(backend, list(CLIENT_REGISTRY), lacking("backend", backend))
@@ -165,7 +166,7 @@ def _accepted(make: Callable[..., Any]) -> set[str]:
 
 
 def open_client(
-    config: Mapping[str, Any],
+    config: Fields,
     *,
     cache_dir: str | Path | None = None,
     retry: RetryPolicy | None = None,

@@ -17,6 +17,7 @@ import orjson
 
 from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import ApiError, ClientError, TransportError
+from visualjudge.core.jsons import Fields
 
 # Maximum length of a server's error message in characters; the rest is dropped.
 LONGEST_MESSAGE = 400
@@ -84,7 +85,7 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
     return kind(status, message, retry_after=_wait_s([headers, *errors], message))
 
 
-def embedded_error(body: Mapping[str, Any]) -> ClientError | None:
+def embedded_error(body: Fields) -> ClientError | None:
     """Return the error in a body that was sent with status 200, or in its first choice; None if
     there is none.
     """
@@ -113,7 +114,7 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
-def _message(errors: list[Mapping[str, Any]]) -> str:
+def _message(errors: list[Fields]) -> str:
     # Return the message of an error body, as OpenAI, Google, Anthropic and FastAPI write it.
     for error in errors:
         for name in ("message", "msg", "detail", "error"):
@@ -122,7 +123,7 @@ def _message(errors: list[Mapping[str, Any]]) -> str:
     return ""
 
 
-def _wait_s(stated: list[Mapping[str, Any]], message: str) -> float | None:
+def _wait_s(stated: list[Fields], message: str) -> float | None:
     # Return the seconds to wait that headers (RFC 9110 §10.2.3), fields of the body, or its
     # message ask for; None if none does.
     for fields in stated:
@@ -146,7 +147,7 @@ def _seconds(stated: Any) -> float | None:
     return None
 
 
-def _objects(value: Any, levels: int) -> Iterator[Mapping[str, Any]]:
+def _objects(value: Any, levels: int) -> Iterator[Fields]:
     if isinstance(value, Mapping):
         yield value
     if levels and isinstance(value, Mapping | list):

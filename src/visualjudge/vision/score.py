@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError, one_of
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Size
 from visualjudge.core.registry import lacking
 from visualjudge.vision.metrics import METRICS, metrics_of
@@ -81,8 +82,8 @@ def _prepared(
     task: str,
     prediction: Any,
     truth: Any,
-    options: Mapping[str, Any],
-) -> tuple[Metric, tuple[Prediction, Prediction], dict[str, Any]]:
+    options: Fields,
+) -> tuple[Metric, tuple[Prediction, Prediction], Json]:
     kind = task_named(task).type
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
@@ -126,7 +127,7 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
 
 
 # Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None means the default.
-def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+def _named(options: Fields) -> Json:
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
         named["metric"] = "psnr"

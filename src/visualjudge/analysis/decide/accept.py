@@ -32,6 +32,7 @@ from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Layout, grid, named
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.core.untrusted import open_untrusted
 from visualjudge.dataset.predictions_file import PREDICTIONS
@@ -92,7 +93,7 @@ class Acceptance:
             f"{bad}. {accepted} are accepted, {good} of the good ones"
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Json:
         """Return all fields and the sentence."""
         return {"answer": self.sentence, **asdict(self)}
 
@@ -299,13 +300,13 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
     return table.select(*columns, accepted, "reason").sort("task", "image", "annotation")
 
 
-def coco_of(root: Path, table: pl.DataFrame) -> dict[str, Any]:
+def coco_of(root: Path, table: pl.DataFrame) -> Json:
     """Return the boxes and masks of the accepted predictions of a dataset as a COCO file."""
     kept = table.filter("accepted").select("task", "annotation", "image").rows()
     images = {(task, annotation): image for task, annotation, image in kept}
     image_ids = {name: k for k, name in enumerate(sorted(set(images.values())), 1)}
     labels: dict[str, int] = {}
-    annotations: list[dict[str, Any]] = []
+    annotations: list[Json] = []
     path = root / PREDICTIONS
     with open_untrusted(root, PREDICTIONS, "record") if path.is_file() else BytesIO() as file:
         for row in map(jsons.loads, file):
@@ -313,7 +314,7 @@ def coco_of(root: Path, table: pl.DataFrame) -> dict[str, Any]:
             prediction = row.get("prediction") or {}
             items = prediction.get("detections") or prediction.get("instances") or ()
             for item in items if image is not None else ():
-                about: dict[str, Any] = {
+                about: Json = {
                     "id": len(annotations) + 1,
                     "image_id": image_ids[image],
                     "iscrowd": 0,

@@ -81,7 +81,11 @@ def label_study(
         rows = found.rows.hstack(placed.select("y", "label"))
     once = rows.unique("item", keep="first", maintain_order=True)
     done, left = once.filter(pl.col("y").is_not_null()), once.filter(pl.col("y").is_null())
-    many = _number(n, left.height, NOUNS[chosen])
+    many = n or min(USUAL, left.height) or USUAL
+    if many > left.height:
+        raise DataError(
+            f"--n must be at most the {left.height} {NOUNS[chosen]}s without a label, got {many}"
+        )
     rng = rng_for(seed, "label", chosen, many)
     picked = draw(left.height, many, rng, left["source"].to_numpy())
     by, name = "question_id", pl.col("item")
@@ -106,11 +110,3 @@ def label_study(
         pl.exclude("item", "image", "sources"), image_id="image", sources="sources"
     )
     return LabelQueue(by, queue.cast(pl.String), many, left.height, remarks_on(study.runs))
-
-
-def _number(wanted: int | None, left: int, noun: str) -> int:
-    """Return how many of the ``left`` unlabelled items are drawn."""
-    drawn = wanted or min(USUAL, left) or USUAL
-    if drawn > left:
-        raise DataError(f"--n must be at most the {left} {noun}s without a label, got {drawn}")
-    return drawn

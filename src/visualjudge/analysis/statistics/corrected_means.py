@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.estimate import renumbered, t_isf, t_sf
+from visualjudge.analysis.estimate import divided, renumbered, t_isf, t_sf
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
@@ -142,7 +142,7 @@ def pooled_means(
     covariance = labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
     floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
     covariance[np.diag_indices_from(covariance)] = floor
-    effective = np.divide(alone, floor, out=np.full(systems, np.nan), where=floor > 0)
+    effective = divided(alone, floor, np.nan)
     return PooledMeans(
         naive,
         np.where(enough, lam * naive + mean(label - lam * f), np.nan),
@@ -174,7 +174,7 @@ def _freedom(
     own, total = of_differences(labels), of_differences(covariance)
     rest = np.maximum(total - own, 0.0)
     below = own**2 / np.maximum(first, 1) + rest**2 / max(images - 1, 1)
-    found = np.divide((own + rest) ** 2, below, out=np.ones_like(own), where=below > 0)
+    found = divided((own + rest) ** 2, below, 1.0)
     return np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1))
 
 

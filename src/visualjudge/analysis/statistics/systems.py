@@ -24,6 +24,7 @@ from visualjudge.analysis.estimate import (
     LEAST_IMAGES,
     LEVEL,
     TAIL,
+    divided,
     holm,
     renumbered,
     sums as totals,
@@ -249,4 +250,4 @@ def _unexplained(columns: FloatArray, system: IntArray, systems: int) -> FloatAr
     inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-10, hermitian=True)
     total = ((rows - rows.mean(0)) ** 2).sum(0)
     left = rows.sum(0) - (shared * (inverse @ shared)).sum(0)
-    return np.asarray(np.divide(left, total, out=np.zeros(systems), where=total > 0))
+    return divided(left, total)

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from scipy import optimize, stats
 
-from visualjudge.analysis.estimate import LEVEL, ratio, renumbered, share_test, shares
+from visualjudge.analysis.estimate import LEVEL, divided, ratio, renumbered, share_test, shares
 from visualjudge.analysis.variance import products
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -73,7 +73,7 @@ class Pool:
         )
         met = count + count.T
         signed = total - total.T
-        return np.asarray(np.divide(signed, met, out=np.full(met.shape, np.nan), where=met > 0))
+        return divided(signed, met, np.nan)
 
     @property
     def hardness(self) -> FloatArray:
@@ -287,7 +287,7 @@ def separated(studies: Studies, effect: float) -> BoolArray:
     better, worse = pool.better[studies.pair], pool.worse[studies.pair]
     read = studies.read.sum((3, 4))
     told = studies.held & (better >= 0) & (worse >= 0) & (read > 0)
-    right = np.divide(studies.right.sum((3, 4)), read, out=np.zeros(told.shape), where=read > 0)
+    right = divided(studies.right.sum((3, 4)), read)
     low, high = np.minimum(better, worse)[told], np.maximum(better, worse)[told]
     two = low * len(pool.sources) + high
     study, image = (
