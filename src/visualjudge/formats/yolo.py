@@ -165,7 +165,7 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
             f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
             "confidence; angles are not read, and poses need kpt_shape in the data.yaml of "
             "--classes",
-            [" ".join(cells) for cells in every],
+            [*map(" ".join, every)],
         )
     return replace(lines, tracked=tracked)
 

@@ -199,9 +199,8 @@ class Table:
             )
         number = float(text)
         if not low <= number <= high:
-            top = 10 if number <= 10 else 100
-            likely = f"--score-range 0 {top} reads up to {top}"
-            hint = likely if high < number <= top else "see --score-range"
+            likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
+            hint = likely if high < number <= 100 else "see --score-range"
             raise row.fault(role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}")
         return number
 
