@@ -45,7 +45,7 @@ def test_file_has_one_subject_and_a_docstring() -> None:
 BUDGET = {
     "core": 1050,
     "vision": 4500,
-    "formats": 1682,
+    "formats": 1679,
     "data": 950,
     "prompts": 450,
     "dataset": 1800,
@@ -62,10 +62,10 @@ BUDGET = {
 OVER: dict[str, tuple[int, str]] = {
     "core": (1313, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
     "data": (1011, "likely mistakes; with formats, the 2,700 of both together are kept"),
-    "apps": (5839, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
+    "apps": (5824, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 32_995, 409_630
+MOST_STATEMENTS, MOST_TOKENS = 32_994, 409_629
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

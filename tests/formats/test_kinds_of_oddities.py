@@ -20,7 +20,7 @@ from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.label_maps import label_maps
-from visualjudge.formats.outputs import warn_of_range
+from visualjudge.formats.outputs import outputs, warn_of_range
 from visualjudge.formats.referring import referring
 from visualjudge.formats.sample import Found, Sample, read_table
 from visualjudge.formats.shape_files import shapes
@@ -358,3 +358,12 @@ def test_ratings_that_look_like_another_scale_are_told(
     assert [f"--score-range {range_}," in str(one.message) for one in recwarn] == (
         [True] if range_ else []
     )
+
+
+def test_blanks_around_names_make_no_other_class_or_source(home: Path) -> None:
+    dump(home / "gt/a.json", {"shapes": [{"label": "cow ", "points": CORNERS}]})
+    (sample,) = shapes("object_detection", home / "gt", None, home / "images", "labelme")
+    assert isinstance(sample, Sample) and sample.prediction.labels == ("cow",)
+    dump(home / "t.csv", "output,prompt,score,source\na.png,a cow ,7,sdxl \n")
+    (sample,) = outputs("generation_t2i", str(home / "t.csv"), None, home / "images")
+    assert isinstance(sample, Sample) and (sample.source, sample.prompt) == ("sdxl", "a cow")

@@ -138,8 +138,9 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
 # Return a table with a column for each rater as a long one; a vote for A is the score 1 of its
 # item, one for B 0, a tie ½.
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
-    known = ("__line", "item", "image", "source", "dimension")
-    shared = [name for name in known if name in wide.columns]
+    shared = [
+        name for name in ("__line", "item", "image", "source", "dimension") if name in wide.columns
+    ]
     long = wide.unpivot(index=shared, variable_name="rater", value_name="vote")
     vote = pl.col("vote").cast(pl.String).str.strip_chars()
     unnamed = {name: pl.lit("votes") for name in ("source", "dimension") if name not in shared}

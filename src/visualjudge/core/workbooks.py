@@ -45,7 +45,7 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
     header, *below = rows or [()]
     names = [f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)]
     if len(set(names)) < len(names):
-        raise DataError(f"{path}: a header must name a column once, got {', '.join(names)[:300]}")
+        raise DataError(f"{path}: a header must name a column once, got {', '.join(names)}")
     return [
         {} if all(cell is None for cell in row) else dict(zip(names, row, strict=False))
         for row in below

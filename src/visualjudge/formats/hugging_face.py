@@ -192,8 +192,12 @@ def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, An
         and [isinstance(v, int | float) for v in box] == [True] * 4
     ):
         box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
-    score = item.get(side.columns["score"])
-    return {**item, "category_id": str(label), "bbox": box, "score": score}
+    return {
+        **item,
+        "category_id": str(label),
+        "bbox": box,
+        "score": item.get(side.columns["score"]),
+    }
 
 
 # Convert a list of objects, or an object of lists, to a list of objects.

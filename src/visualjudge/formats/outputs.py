@@ -195,10 +195,10 @@ def _row(
     files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
     if TASKS[task].edits and files["image"] is None:
         raise DataError(f"image: is missing; {task} cannot be judged without it")
-    prompt = str(row["prompt"]) if row.get("prompt") not in (None, "") else None
+    prompt = str(row["prompt"]).strip() if row.get("prompt") not in (None, "") else None
     stated = row.get("image_id")
     image_id = _image_id(files, prompt) if stated in (None, "") else str(stated)
-    source = str(row.get("source") or "") or None
+    source = str(row.get("source") or "").strip() or None
     return (output, image_id, prompt, source), files, [float(value) for value in ratings]
 
 

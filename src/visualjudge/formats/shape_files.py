@@ -203,7 +203,7 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
         else:
             raise DataError(f"shape_type: must be an outline or mask, got {kind!r}")
         yield LabelledShape(
-            str(shape["label"]),
+            str(shape["label"]).strip(),
             rings,
             mask,
             _score(shape.get("score")),

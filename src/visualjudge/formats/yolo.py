@@ -158,14 +158,14 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
     if not tracked and not lines.pose:
         _check_confidence_last(folder, [cells[1:] for cells in every if len(cells) == 2 + BOX])
     counts = {len(cells) - 1 for cells in every}
-    usual = {8, 9} if truth else {BOX + 1, 8, 9}
+    usual = {8, 9} if truth else {5, 8, 9}
     if not (tracked or lines.pose) and len(every) > len(counts) == 1 and not counts <= usual:
         told_once(
             folder,
             f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
             "confidence; angles are not read, and poses need kpt_shape in the data.yaml of "
             "--classes",
-            [" ".join(cells) for cells in every],
+            [*map(" ".join, every)],
         )
     return replace(lines, tracked=tracked)
 

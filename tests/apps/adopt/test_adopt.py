@@ -22,7 +22,7 @@ from visualjudge.core.errors import DataError, UsageError
 Row = dict[str, Any]
 
 
-def row(item: str = "q1", **changes: Any) -> Row:
+def row(item: Any = "q1", **changes: Any) -> Row:
     return {"item": item, "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"} | changes
 
 
@@ -315,7 +315,7 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
             vj.adopt([{"item": "q", "model": "x", "score": value}], tmp_path / "score")
     book = tmp_path / "book.xlsx"
     pl.DataFrame({"About": ["my study"]}).write_excel(book)
-    with pytest.raises(UsageError, match=r"has About; found: none\); of a workbook, the first"):
+    with pytest.raises(UsageError, match=r"has About; found: none\)"):
         vj.adopt(book, tmp_path / "sheet")
 
 
@@ -331,6 +331,12 @@ def test_sources_named_as_the_other_position_are_ambiguous(tmp_path: Path) -> No
         vj.adopt([exchanged], tmp_path / "out")
     done = vj.adopt([exchanged], tmp_path / "out", answers={"A": "A"})
     assert verdicts(done.runs[0])[0]["value"] == "A"
+
+
+def test_names_are_the_same_with_blanks_around_them_and_as_decimal_numbers(tmp_path: Path) -> None:
+    rows = [row("1", judge="g"), row(1.0, model_a="x ", model_b=" y", judge="h ", verdict="y")]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert (done.questions, [run.name for run in done.runs]) == (1, ["g", "h"])
 
 
 def test_further_sheets_are_told(tmp_path: Path) -> None:

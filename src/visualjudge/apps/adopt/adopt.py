@@ -23,6 +23,7 @@ from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
 from visualjudge.formats.outputs import warn_of_range
+from visualjudge.formats.sample import whole
 
 Use = Literal["replies", "verdicts"]
 JUDGE = "judge"
@@ -233,8 +234,10 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
+            name = str(whole(cells[role]))  # data frames write 1 as 1.0 beside a gap
             # in memory once, as most names are those of other rows
-            cells[role] = None if is_missing(cells[role]) else intern(str(cells[role]))
+            kept = name if role == "reply" else name.strip()
+            cells[role] = None if is_missing(name) else intern(kept)
     return Row({role: None if cell == "" else cell for role, cell in cells.items()}, place, roles)
 
 
@@ -251,12 +254,11 @@ def _check(
             if nested
             else ""
         )
-        sheet = "; of a workbook, the first sheet is read" if name.endswith(".xlsx") else ""
         raise UsageError(
             f"{name}: no column has the name of a verdict; give --column verdict=NAME (its "
             f"first row has {', '.join(header)[:300]}{lists}; found: "
             f"{', '.join(f'{role}={column}' for role, column in roles.items()) or 'none'})"
-            f"{no_header(header)}{sheet}"
+            f"{no_header(header)}"
         )
     if not {"item", "model", "model_a", "model_b"} & set(roles):
         raise UsageError(

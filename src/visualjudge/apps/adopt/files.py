@@ -45,7 +45,6 @@ KINDS: Mapping[str, Kind] = {
 }
 """Files by their suffix, as the kinds of input that have a bound."""
 TABLES = tuple(suffix for suffix in KINDS if suffix != ".eval")
-SHEETS = re.compile(r"xl/worksheets/[^/]*\.xml")
 PARTS = re.compile(r"header\.json|samples/.*\.json")
 BULKY = ("messages", "events", "attachments", "store")
 """Fields of a sample of Inspect that no verdict needs, and that are most of it."""
@@ -95,7 +94,8 @@ def contents(path: Path) -> Any:
     check_file(path, KINDS[suffix])
     if suffix == ".xlsx":
         with archive(path, "workbook") as members:
-            sheets = [name for name in members.namelist() if SHEETS.fullmatch(name)]
+            names = members.namelist()
+        sheets = [name for name in names if re.fullmatch(r"xl/worksheets/[^/]*\.xml", name)]
         if len(sheets) > 1:
             warnings.warn(f"{path}: the first of {len(sheets)} sheets is read", stacklevel=2)
         return [row for row in workbook_rows(path) if row]

@@ -101,7 +101,7 @@ class Table:
                 repeat=_count(row, "repeat") or 0,
                 usage={name: n for name, n in counts.items() if n is not None} or None,
             )
-            judge = str(row.get("judge") or self.judge)
+            judge = str(row.get("judge") or self.judge).strip()
             yield Answered(row, item, judge, reply, shown)
 
     # Return the question of a row, and whether the row has its options in the other order.
@@ -199,9 +199,8 @@ class Table:
             )
         number = float(text)
         if not low <= number <= high:
-            top = 10 if number <= 10 else 100
-            likely = f"--score-range 0 {top} reads up to {top}"
-            hint = likely if high < number <= top else "see --score-range"
+            likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
+            hint = likely if high < number <= 100 else "see --score-range"
             raise row.fault(role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}")
         return number
 

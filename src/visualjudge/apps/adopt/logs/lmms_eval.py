@@ -27,7 +27,7 @@ def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
             "item": str(sample["doc_id"]),
             "task": path.stem.partition("samples_")[2] or path.stem,
             "judge": folder.rpartition("__")[2] or folder,
-            "truth": target[0] if isinstance(target, list) and len(target) == 1 else target,
+            "truth": " ".join(texts_of(target)) or target,
             "input_tokens": at(sample, "token_counts.0.input_tokens"),
             "output_tokens": at(sample, "token_counts.0.output_tokens"),
             "request": asked if isinstance(asked, str) else None,
