@@ -44,7 +44,7 @@ def test_file_has_one_subject_and_a_docstring() -> None:
 
 BUDGET = {
     "core": 1050,
-    "vision": 4500,
+    "vision": 4497,
     "formats": 1679,
     "data": 950,
     "prompts": 450,
@@ -52,16 +52,16 @@ BUDGET = {
     "clients": 2000,
     "replies": 800,
     "judges": 1500,
-    "runs": 1380,
-    "analysis": 6287,
+    "runs": 1378,
+    "analysis": 6253,
     "apps": 5300,
     "studio": 2600,
     "cli": 1591,
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
-    "core": (1313, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
-    "data": (1011, "likely mistakes; with formats, the 2,700 of both together are kept"),
+    "core": (1311, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
+    "data": (1010, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "apps": (5824, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
