@@ -209,6 +209,20 @@ def test_the_numbers_of_a_tracker_are_no_confidences(home: Path) -> None:
     assert "confidence: must be from 0 to 1, got 7.5" in problem(yolo_files(home, f"{tail} 7.5"))
 
 
+def test_results_of_poses_need_no_visibility(home: Path) -> None:
+    seen = [float(v) for k in range(17) for v in (20 + k, 30 + k, 2)]
+    row = {"image_id": 1, "category_id": 1, "keypoints": seen, "bbox": [20, 30, 70, 50]}
+    list(coco_file(home, {**row, "area": 99}))
+    dump(home / "pred.json", [{**row, "score": 0.9, "keypoints": [0.0, 0.0, 0.0, *seen[3:]]}])
+    hidden = json.loads((home / "pred.json").read_text("utf-8"))
+    hidden[0]["keypoints"][2::3] = [0] * 17
+    dump(home / "pred.json", hidden)
+    (sample,) = coco("keypoint", home / "gt.json", home / "pred.json", home / "images")
+    assert isinstance(sample, Sample)
+    (person,) = sample.prediction.items  # type: ignore[attr-defined]
+    assert person.present.tolist() == [False] + [True] * 16
+
+
 def test_a_pose_has_a_box_and_keypoints(home: Path) -> None:
     line = f"0 .34375 .458333 .4375 .416667 {'.5 .5 2 ' * 17}"
     shape = "kpt_shape: [17, 3]"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +48,6 @@ from visualjudge.vision.raster.images import image_size, opened, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
 
 _NUMBERS = {float, int}
-LARGEST_FLOAT = sys.float_info.max
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
 _COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -124,7 +122,7 @@ def coco(
     kind = (
         check_type(task, _FROM_PANOPTIC, "COCO panoptic")
         if segments
-        else (check_type(task, _READERS, "COCO instance"))
+        else check_type(task, _READERS, "COCO instance")
     )
     if segments and (gt_pngs is None or (pred is not None and pred_pngs is None)):
         raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
@@ -159,10 +157,9 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
     if not isinstance(content, Mapping) or not all(
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
-        results = isinstance(content, list)
         hint = (
             ", got an array, as in a results file; --gt and --pred seem to be swapped"
-            if results
+            if isinstance(content, list)
             else ""
         )
         raise DataError(
@@ -343,17 +340,16 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: boo
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool) -> Person:
     numbers = raw.get("keypoints")
-    if numbers is None:
-        raise DataError("keypoints: the field is missing")
     if not isinstance(numbers, list) or len(numbers) != 51 or not _all_finite(numbers):
-        got = f"{len(numbers)} values" if isinstance(numbers, list) else f"{numbers!r:.40}"
         raise DataError(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
-            f"got {got}"
+            f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
     segmented = "segmentation" in raw and _all_finite((raw.get("area"),)) and raw["area"] > 0
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
+    if "score" in raw and not points[:, 2].any():  # v has no meaning in COCO's results
+        points[:, 2] = points.any(axis=1)
     return Person(points, box, raw["area"] if segmented else None, crowd(raw), score(raw))
 
 
@@ -389,7 +385,7 @@ def _xyxy(box: Any) -> Xyxy:
 
 # The sum of numbers with an infinite one or a NaN, which compares false, is no finite one.
 def _all_finite(values: Sequence[Any]) -> bool:
-    return _NUMBERS.issuperset(map(type, values)) and abs(sum(values)) <= LARGEST_FLOAT
+    return _NUMBERS.issuperset(map(type, values)) and abs(sum(values)) <= 1e308
 
 
 _READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]] = {
