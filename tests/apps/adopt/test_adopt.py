@@ -356,6 +356,10 @@ def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
     done = vj.adopt(scores, tmp_path / "out")
     assert any(note.startswith("score: 2 rows without a verdict") for note in done.notes)
     assert [v["value"] for v in verdicts(done.runs[0])] == [3.0, "Failed", "Failed"]
+    replies = [{"item": k, "truth": "A", "reply": reply} for k, reply in enumerate(("A", "", "B"))]
+    done = vj.adopt(replies, tmp_path / "replies")  # without a column of verdicts
+    assert any(note.startswith("reply: 1 row without a verdict") for note in done.notes)
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "Failed", "B"]
 
 
 def test_cells_without_a_name_are_missing_whatever_their_type(tmp_path: Path) -> None:

@@ -395,8 +395,8 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
     failed = sum(verdict.value == FAILED and one.reply.text is None for one, verdict in judged)
     if failed:
         yield (
-            f"{columns['verdict']}: {pluralize(failed, 'row')} without a verdict, which count as "
-            "failed replies"
+            f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} without a "
+            "verdict, which count as failed replies"
         )
     if table.in_several:
         yield (
