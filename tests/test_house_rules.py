@@ -44,7 +44,7 @@ def test_file_has_one_subject_and_a_docstring() -> None:
 
 BUDGET = {
     "core": 1050,
-    "vision": 4497,
+    "vision": 4493,
     "formats": 1675,
     "data": 950,
     "prompts": 450,
@@ -53,7 +53,7 @@ BUDGET = {
     "replies": 800,
     "judges": 1500,
     "runs": 1378,
-    "analysis": 6253,
+    "analysis": 6251,
     "apps": 5300,
     "studio": 2600,
     "cli": 1591,
@@ -65,7 +65,7 @@ OVER: dict[str, tuple[int, str]] = {
     "apps": (5824, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 32_990, 409_522
+MOST_STATEMENTS, MOST_TOKENS = 32_982, 409_490
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

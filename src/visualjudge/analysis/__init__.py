@@ -25,8 +25,6 @@ Main modules, in the order in which data flows::
     decisions/        may the judge rank models, and how many labels are needed
 """
 
-from __future__ import annotations
-
 from visualjudge.analysis.analysing import Analysis, analyse, analyse_study
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.study_table import Run, Study, study_of

@@ -15,8 +15,6 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
     correlation, alpha, kappa
 """
 
-from __future__ import annotations
-
 from visualjudge.analysis.statistics.alternative_annotator import (
     AltTest as AltTest,
     alt_test as alt_test,

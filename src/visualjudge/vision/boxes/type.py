@@ -1,7 +1,5 @@
 """The prediction type of boxes."""
 
-from __future__ import annotations
-
 from visualjudge.vision.boxes import draw, errors, features, misread, record, score
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes

@@ -1,7 +1,5 @@
 """The prediction type of depth maps."""
 
-from __future__ import annotations
-
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.depth import (

@@ -3,8 +3,6 @@
 Source: COCO's person keypoint category and pycocotools' ``Params.kpt_oks_sigmas``.
 """
 
-from __future__ import annotations
-
 KEYPOINT_NAMES = (
     "nose",
     "left_eye",

@@ -1,7 +1,5 @@
 """Prediction type of poses."""
 
-from __future__ import annotations
-
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
