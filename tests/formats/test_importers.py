@@ -6,6 +6,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -295,6 +296,13 @@ class TestYolo:
         (tmp_path / "pred" / "a.txt").write_text("0 0.91 0.5 0.5 0.2 0.4\n1 0.97 0.2 0.2 0.3 0.3\n")
         with pytest.raises(DataError, match=r"confidence must be the last number of a line"):
             list(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
+
+    @pytest.mark.parametrize("train", [0, "0"])
+    def test_a_class_table_with_two_numberings_is_refused(self, train: Any, tmp_path: Path) -> None:
+        rows = [{"name": "road", "id": 7, "trainId": train}]
+        (tmp_path / "c.json").write_text(json.dumps(rows))
+        with pytest.raises(DataError, match="row 1: id and trainId must be the same, got 7 and 0"):
+            class_table(tmp_path / "c.json")
 
     @pytest.mark.parametrize("name", ["images/a.png", "images"])
     def test_an_image_or_a_folder_as_class_names_is_told(self, name: str, tmp_path: Path) -> None:

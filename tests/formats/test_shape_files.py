@@ -162,6 +162,23 @@ def test_what_cannot_be_read_is_one_problem(
     assert reason in str(told)
 
 
+@pytest.mark.parametrize(
+    ("form", "content", "reason"),
+    [
+        ("label-studio", [{"data": {"image": "a.png"}, "annotations": [[]]}], "must be an object"),
+        ("label-studio", [{"data": {"image": "a.png"}, "annotations": 1}], "must be an array"),
+        ("cvat", {"categories": {"label": {"labels": [{"name": []}]}}}, "name: must be text"),
+    ],
+)
+def test_a_field_of_another_type_is_told(
+    tmp_path: Path, form: str, content: Any, reason: str
+) -> None:
+    photo(tmp_path / "images/a.png")
+    dump(tmp_path / "gt.json", content)
+    with pytest.raises(DataError, match=reason):
+        list(shapes("object_detection", tmp_path / "gt.json", None, tmp_path / "images", form))
+
+
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--format must be one of labelme, label-studio, cvat"):
         list(shapes("object_detection", tmp_path, None, tmp_path, "voc"))

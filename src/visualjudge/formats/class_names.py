@@ -50,6 +50,12 @@ def class_table(path: Path) -> dict[int, str]:
     table: dict[int, str] = {}
     for place, row in enumerate(_rows(content, path), 1):
         number, name = _cell(row, NUMBER_COLUMNS), _cell(row, NAME_COLUMNS)
+        other = _cell(row, ("trainid",))
+        if other is not None and str(other) != str(number):  # as those of Cityscapes
+            raise DataError(
+                f"{path}: row {place}: id and trainId must be the same, got {number} and {other}; "
+                "remove the column that the label maps do not use"
+            )
         try:
             key = int(str(number))
         except ValueError:

@@ -309,11 +309,9 @@ def _tasks(path: Path, predicted: bool) -> Records:
         parts = urlsplit(address)  # a signed address, or ?d= of a local file
         stem = PurePosixPath(parse_qs(parts.query).get("d", [unquote(parts.path)])[0]).stem
         name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
-        done = [
-            one
-            for one in record.get("predictions" if predicted else "annotations") or ()
-            if not one.get("was_cancelled")
-        ]
+        field = "predictions" if predicted else "annotations"
+        check_kinds(f"{path}: [{k}]: {field}", record.get(field) or [], [{"result": [dict]}])
+        done = [one for one in record.get(field) or () if not one.get("was_cancelled")]
         waiting += [] if done else [f"[{k}] ({address})"]
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
     if not predicted:
@@ -327,7 +325,9 @@ def _items(path: Path, _predicted: bool) -> Records:
         )
     content = read_json(path)
     try:
-        labels = [row["name"] for row in content["categories"]["label"]["labels"]]
+        classes = content["categories"]["label"]["labels"]
+        check_kinds(f"{path}: categories.label.labels", classes, [{"name": str}])
+        labels = [row["name"] for row in classes]
         return [
             (
                 PurePosixPath(str(item["id"])).name,
