@@ -60,12 +60,12 @@ BUDGET = {
 }
 """Statements that a package may have; one that has fewer lowers its row."""
 OVER: dict[str, tuple[int, str]] = {
-    "core": (1311, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
+    "core": (1328, "tar files of 1.0, datasets at addresses, Ray, advice on missing plug-ins"),
     "data": (1010, "likely mistakes; with formats, the 2,700 of both together are kept"),
     "apps": (5824, "in adopt: three of nine benchmarks, two of five logs; in pipelines: guards"),
 }
 """Packages over their row: what they have at most, and what would still have to go."""
-MOST_STATEMENTS, MOST_TOKENS = 32_989, 409_570
+MOST_STATEMENTS, MOST_TOKENS = 33_006, 409_740
 """To become 34,000 and 410,000 when no package is over its row."""
 MOST_DECISIONS = 40
 _LAYOUT = {

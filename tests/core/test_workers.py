@@ -7,8 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from threading import Thread
 
 import cv2
 import pytest
@@ -46,6 +49,19 @@ def test_ctrl_c_waits_for_no_chunk_that_hangs(tmp_path: Path) -> None:
         next(results)
         raise KeyboardInterrupt
     assert time.monotonic() - began < 30
+
+
+def test_ctrl_c_ends_workers_that_are_sending_much() -> None:
+    def interrupted() -> None:
+        with suppress(KeyboardInterrupt), Workers(2) as pool:
+            for _ in islice(pool.map(bytes, [4_000_000] * 99), 12):
+                pass
+            raise KeyboardInterrupt
+
+    thread = Thread(target=interrupted, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
 
 
 def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from visualjudge.core.errors import RunError, UsageError, VisualJudgeError
@@ -57,7 +59,8 @@ class Workers:
         elif number > 1:
             spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
             self._processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
-            self._map = partial(_in_processes, self._processes, number * AHEAD)
+            self._scratch = TemporaryDirectory(prefix="visualjudge-", ignore_cleanup_errors=True)
+            self._map = partial(_in_processes, self._processes, number * AHEAD, self._scratch.name)
             self._close = partial(self._processes.shutdown, cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -76,6 +79,8 @@ class Workers:
             for process in list(self._processes._processes.values()):
                 process.terminate()  # a chunk that hangs would be waited for
         self._close()
+        if self._processes is not None:
+            self._scratch.cleanup()
 
     def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
         """Yield ``function(chunk)`` for each chunk, in order.
@@ -93,18 +98,41 @@ class Workers:
 
 
 def _in_processes(
-    pool: ProcessPoolExecutor, most: int, apply: Callable[[Chunk], Result], chunks: Iterable[Chunk]
+    pool: ProcessPoolExecutor,
+    most: int,
+    folder: str,
+    apply: Callable[[Chunk], Result],
+    chunks: Iterable[Chunk],
 ) -> Iterator[Result]:
-    begun = deque[Future[Result]]()
+    begun = deque[Future[Path]]()
+    send = partial(_to_file, apply, folder)
     try:
         for chunk in chunks:
             if len(begun) >= most:
-                yield begun.popleft().result()
-            begun.append(pool.submit(apply, chunk))
+                yield _from_file(begun.popleft().result())
+            begun.append(pool.submit(send, chunk))
         while begun:
-            yield begun.popleft().result()
+            yield _from_file(begun.popleft().result())
     except BrokenProcessPool:
         raise RunError("a worker process died (out of memory?); try fewer --workers") from None
+
+
+# Results go through files: of a pipe into which a killed worker was writing nobody would see the
+# end.
+def _to_file(apply: Callable[[Chunk], Any], folder: str, chunk: Chunk) -> Path:
+    result = apply(chunk)
+    try:
+        with NamedTemporaryFile(dir=folder, delete=False) as file:
+            pickle.dump(result, file)
+            return Path(file.name)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be used: {error}; set TMPDIR to another folder") from None
+
+
+def _from_file(path: Path) -> Any:
+    result = pickle.loads(path.read_bytes())
+    path.unlink()
+    return result
 
 
 def _applied(

@@ -22,7 +22,7 @@ from visualjudge.studio.study import open_study, read_in
 from visualjudge.studio.verdicts import RunVerdicts, Totals
 
 # Time that the first page waits for datasets that open quickly.
-SHOWN_AFTER_S = 1.0
+SHOWN_AFTER_S = 0.5
 STOPPED_WITHIN_S = 15.0
 # An unfinished run that has written nothing for this long is shown as stopped.
 STALE_AFTER_S = 60.0

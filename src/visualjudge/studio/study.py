@@ -43,7 +43,7 @@ NONE = "(none)"
 # Size in bytes above which questions are read by other processes, while pages are served.
 LARGE = 32 * 2**20
 # Bytes of a questions.json, or questions, that are read at a time.
-FIRST_STEP, STEP, BATCH = 2**18, 4 * 2**20, 4096
+FIRST_STEP, STEP, BATCH = 2**18, 2**21, 2048
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 # Criteria of a question; each is a column with the code of its values, one or several. The column
