@@ -53,6 +53,13 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "image_id",
         "there is no image 'nowhere'",
     ),
+    (DET, _record(DET, _box([0.1, 0.2, 0.5, 0.6])), "prediction", "must be in pixels; all 1 lie"),
+    (
+        "keypoint",
+        _record("keypoint", {"persons": [{"keypoints": [0.3, 0.5, 2] * 17}]}),
+        "prediction",
+        "must be in pixels; all 1 lie",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), image_id=12), "image_id", "must be a string, got 12"),
     (DET, _record(DET, _box(GOOD_BOX), annotation_id=""), "annotation_id", "must not be empty"),
     (DET, _record(DET, _box(GOOD_BOX), task="flying_carpets"), "task", "there is no such task"),
@@ -373,6 +380,9 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
     root = detection_folder(tmp_path / "data", [0.25, 1.0])
     (told,) = DataFolder(root).other_ranges([DET])
     assert told.startswith(f"{DET}: final_score: all 2 lie between 0 and 1")
+    for scores, line in (([1, 3.5, 5], "--score-range 1 5"), ([2, 3, 5], None)):
+        found = DataFolder(detection_folder(tmp_path / str(scores), scores)).other_ranges([DET])
+        assert [str(line) in one for one in found] == [True] * (line is not None)
     entries = DataFolder(root, (0, 1)).entries(DET)
     assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]
     outside = DataFolder(root, (0, 0.5))
