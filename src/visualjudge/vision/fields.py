@@ -34,11 +34,9 @@ def objects(payload: Payload, field: str) -> list[Payload]:
 def label(item: Payload, where: str) -> str:
     """Return the label of an item."""
     text = item.get("label")
-    if not isinstance(text, str) or not text.strip():
-        raise DataError(f"{where}.label: must be non-empty text")
-    if len(text) > LONGEST_LABEL:
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_LABEL:
         raise DataError(
-            f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}"
+            f"{where}.label: must be non-empty text of at most {LONGEST_LABEL} characters"
         )
     return text
 

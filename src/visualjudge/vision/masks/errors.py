@@ -101,11 +101,7 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rn
 
 def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """A growing part of every segment loses its label."""
-    out = []
-    for item in truth.items:
-        part = lowest_share(item.mask.dense(), sweep(truth.size, rng), MOST_EATEN * severity)
-        out.append(replace(item, mask=mask_from_array(item.mask.dense() & ~part)))
-    return merged(truth, out)
+    return merged(truth, list(eaten(truth, severity, _scene, rng).items))
 
 
 def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
@@ -144,11 +140,13 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
 
 
 def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
-    """A growing part of the region is missing."""
-    (item,) = truth.items
-    dense = item.mask.dense()
-    part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
-    return truth.with_items([replace(item, mask=mask_from_array(dense & ~part))])
+    """A growing part of every region is missing."""
+    left = []
+    for item in truth.items:
+        dense = item.mask.dense()
+        part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
+        left.append(replace(item, mask=mask_from_array(dense & ~part)))
+    return truth.with_items(left)
 
 
 # ---------------------------------------------------------------- pieces

@@ -19,7 +19,6 @@ from visualjudge.vision.raster.masks import mask_from_array
 
 # Severities of the errors that all options of a pair share.
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
-Rng = Rng
 
 
 def _box(item: Instance) -> Xyxy:
