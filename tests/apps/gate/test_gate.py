@@ -133,6 +133,22 @@ def test_a_judge_that_became_worse_breaks_the_gate(tmp_path: Path) -> None:
     assert checked(few, run_of(tmp_path / "e", questions(20), wrong=1)).state == "can't tell"
 
 
+def test_a_run_without_all_verdicts_is_not_compared(tmp_path: Path) -> None:
+    lock = locked(run_of(tmp_path / "a", questions()))
+    run = run_of(tmp_path / "b", questions())
+    manifest = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**manifest, "asked": 60}))
+    journal = run / "verdicts.jsonl"
+    lines = journal.read_text().splitlines()
+    journal.write_text("\n".join(lines[:50]) + "\n")
+    found = checked(lock, run)
+    assert found.state == "can't tell" and "10 of 60 verdicts are missing" in found.reasons[0]
+    more = [json.dumps({**json.loads(line), "repeat": 1}) for line in lines]
+    journal.write_text("\n".join([*lines, *more]) + "\n")
+    found = checked(lock, run)
+    assert found.state == "can't tell" and "60 questions do not have 1" in found.reasons[0]
+
+
 def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> None:
     rng = np.random.default_rng(4)
 

@@ -94,11 +94,13 @@ def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
     run, table = analysis.study.runs[0], counted(analysis)
     if run.folder is None:
         raise DataError("the run must have a folder")
-    questions = questions_of(dataset, table["id"])
+    questions = None if run.unfinished else questions_of(dataset, table["id"])
     if found := changes(lock, identity_of(RunFolder(run.folder)), questions):
         return Check("stale", found)
-    if run.unfinished:
-        return Check("can't tell", (run.unfinished,))
+    others = table.filter(pl.col("asks") != lock.asks).height
+    if run.unfinished or others:
+        uneven = f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+        return Check("can't tell", (run.unfinished or uneven,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
     if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":

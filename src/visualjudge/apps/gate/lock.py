@@ -77,8 +77,9 @@ def read_lock(path: Path) -> Lock:
             raise ValueError("right must have one digit a question")
         return lock
     except (ValueError, TypeError, KeyError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{path}: is not a file of `visualjudge gate write`: {reason}") from None
+        raise DataError(
+            f"{path}: is not a file of `visualjudge gate write`: {' '.join(str(error).split())}"
+        ) from None
 
 
 def identity_of(folder: RunFolder) -> Json:
