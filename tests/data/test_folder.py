@@ -250,7 +250,9 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ({"file": "/etc/passwd"}, "leads out of the data folder"),
         ({"file": "photo.png", "width": 7}, "width: must be 64, the width of photo.png, got 7"),
         ({"file": "photo.png", "height": "tall"}, "height: must be a"),
-        ({"file": "photo.png", "mask": "small.png"}, "mask: must be "),
+        ({"file": "photo.png", "mask": "small.png"}, "must match the image size 48×64"),
+        ({"file": "photo.png", "mask": "photo.png"}, "is it a photograph?"),
+        ({"file": "photo.png", "mask": "black.png"}, "leaves no region to fill"),
         ({"file": "cut.txt"}, "not an image"),
         ([], "must be an object"),
     ],
@@ -259,6 +261,7 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(
     folder: Path, record: Any, reason: str
 ) -> None:
     write_png(folder / "small.png", photograph(0, (4, 4)))
+    write_png(folder / "black.png", np.zeros((48, 64, 3), np.uint8))
     (folder / "cut.txt").write_text("no image")
     (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
     opened = DataFolder(folder)

@@ -41,6 +41,7 @@ from visualjudge.formats.outputs import given_score
 from visualjudge.vision.fields import check_in_pixels
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.masks import mask_from_png
 from visualjudge.vision.tasks import TASKS, task_named
 
 NO_ANNOTATIONS = (
@@ -371,14 +372,13 @@ def _check_images(record: ImageRecord, root: Path) -> None:
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")
-    for name, path in (("mask", record.mask), ("control", record.control)):
-        if path is not None:
-            with in_field(name):
-                shape = image_size(inside(root, path))
-            if name == "mask" and shape != (height, width):
-                raise DataError(
-                    f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)"
-                )
+    if record.mask is not None:
+        with in_field("mask"):
+            if not mask_from_png(inside(root, record.mask), (height, width)).area:
+                raise DataError(f"{record.mask} leaves no region to fill")
+    if record.control is not None:
+        with in_field("control"):
+            image_size(inside(root, record.control))
 
 
 def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:

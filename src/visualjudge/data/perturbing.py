@@ -192,8 +192,9 @@ def _annotation(
     row = error_type_named(writer.task, item.error_type)
     matched = options["pairing"] == "matched" and row.matched
     source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
-    parts = item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key
-    name = ":".join(filter(None, parts))
+    name = ":".join(
+        filter(None, (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key))
+    )
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
