@@ -25,6 +25,7 @@ class Tensor:
 
     def __init__(self, values: Any) -> None:
         self.values, self.here = np.asarray(values), False
+        self.dtype: Any = self.values.dtype
 
     def detach(self) -> Tensor:
         return self
@@ -41,14 +42,16 @@ class Tensor:
 class BFloat16(Tensor):
     """A tensor of the type of half-precision weights."""
 
-    dtype, floats = "torch.bfloat16", False
+    def __init__(self, values: Any) -> None:
+        super().__init__(values)
+        self.dtype = "torch.bfloat16"
 
     def float(self) -> BFloat16:
-        self.floats = True
+        self.dtype = "torch.float32"
         return self
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        assert self.floats, "Got unsupported ScalarType BFloat16"
+        assert self.dtype != "torch.bfloat16", "Got unsupported ScalarType BFloat16"
         return self.values
 
 

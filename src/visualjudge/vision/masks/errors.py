@@ -93,10 +93,7 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rn
     cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
     label_map = numbered(truth)
     bent = cv2.remap(label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
-    items = [
-        replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)
-    ]
-    return merged(truth, items)
+    return renumbered(truth, bent)
 
 
 def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
@@ -126,9 +123,7 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
     object at severity 1.
     """
     (item,) = truth.items
-    others = [
-        mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()
-    ]
+    others = _other_objects(truth, scene)
     if not others:
         return truth
     other = others[int(rng.integers(len(others)))].dense()
@@ -212,11 +207,16 @@ def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
     return mask_from_array(full)
 
 
-def numbered(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
+def numbered(truth: Masks) -> np.ndarray:
     label_map = np.zeros(truth.size, dtype=np.uint16)
     for k, item in enumerate(truth.items):
         label_map[item.mask.window][item.mask.crop] = k + 1
     return label_map
+
+
+def renumbered(truth: Masks, label_map: np.ndarray) -> Masks:
+    items = [replace(x, mask=mask_from_array(label_map == k)) for k, x in enumerate(truth.items, 1)]
+    return merged(truth, items)
 
 
 def merged(truth: Masks, items: list[Instance]) -> Masks:
@@ -227,7 +227,11 @@ def merged(truth: Masks, items: list[Instance]) -> Masks:
     )
 
 
+def _other_objects(truth: Masks, scene: ErrorScene) -> list[Mask]:
+    region = truth.items[0].mask.dense()
+    return [mask for mask in scene.others if mask.area and not (mask.dense() & region).any()]
+
+
 def another_object(truth: Masks, scene: ErrorScene) -> bool:
     """Return whether there is an object besides the referred one."""
-    region = truth.items[0].mask.dense()
-    return any(mask.area and not (mask.dense() & region).any() for mask in scene.others)
+    return bool(_other_objects(truth, scene))

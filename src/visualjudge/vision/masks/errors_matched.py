@@ -7,12 +7,7 @@ from dataclasses import replace
 
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.errors.levels import ErrorScene, Rng
-from visualjudge.vision.errors.matched import (
-    ItemErrors,
-    Moves,
-    aside,
-    side,
-)
+from visualjudge.vision.errors.matched import ItemErrors, Moves, aside, side
 from visualjudge.vision.masks import errors
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
@@ -61,11 +56,7 @@ def misplaced(error: Error, severity_of_error: float) -> Error:
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
         to = side(severity, scene.levels, rng)
         moved = aside(errors.numbered(truth), severity, to, 0)
-        items = [
-            replace(item, mask=mask_from_array(moved == k + 1))
-            for k, item in enumerate(truth.items)
-        ]
-        return error(errors.merged(truth, items), severity_of_error, scene, rng)
+        return error(errors.renumbered(truth, moved), severity_of_error, scene, rng)
 
     return matched
 

@@ -31,7 +31,7 @@ from visualjudge.vision.raster.masks import (
 
 # Label-map values that mean no class, and the names that they may have.
 UNLABELLED = (0, 255)
-_NO_CLASS = {"background", "ignore", "ignored", "none", "unlabeled", "unlabelled", "void"}
+_NO_CLASS = {"background", "ignore", "unlabeled", "unlabelled", "void"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

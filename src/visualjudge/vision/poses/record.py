@@ -109,9 +109,9 @@ def read(payload: Payload, _reading: ReadContext) -> People:
 
 
 def _keypoints(numbers: Any, field: str) -> FloatArray:
-    if not isinstance(numbers, list | tuple | np.ndarray) or np.size(numbers) != KEYPOINT_NUMBERS:
-        raise DataError(f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
     values = numbers.ravel() if isinstance(numbers, np.ndarray) else numbers
+    if not isinstance(values, list | tuple | np.ndarray) or len(values) != KEYPOINT_NUMBERS:
+        raise DataError(f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
     points = [fields.number(value, field, largest=LARGEST_COORDINATE) for value in values]
     return np.array(points).reshape(17, 3)
 

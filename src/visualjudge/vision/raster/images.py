@@ -339,14 +339,13 @@ def single_channel(values: NDArray[Any], hint: str) -> NDArray[Any]:
     """
     if values.ndim == 2 or values.shape[2] < 3:
         return largest_channel(values)
-    red, green, blue = (values[:, :, k] for k in range(3))
-    differ = float(((red != green) | (green != blue)).mean())
+    differ = (values[:, :, 1:3] != values[:, :, :1]).any(axis=2).mean()
     if differ > 0:
         raise DataError(
             f"must have one channel, got {values.shape[2]} that differ in {100 * differ:.0f} % of "
             f"the pixels; {hint}"
         )
-    return red
+    return values[:, :, 0]
 
 
 _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {

@@ -15,7 +15,7 @@ def array_of(value: Any) -> NDArray[Any] | None:
     """Return the NumPy array of an array-like object; None for others, also for lists."""
     if hasattr(value, "detach"):  # a torch tensor, which may need a gradient or be on a GPU
         value = value.detach().cpu()
-        if "bfloat16" in str(getattr(value, "dtype", "")):  # NumPy has none
+        if "bfloat16" in str(value.dtype):  # NumPy has none
             value = value.float()
     like = hasattr(value, "__array__") or hasattr(value, "__array_interface__")
     return np.asarray(value) if like and not isinstance(value, np.generic) else None
