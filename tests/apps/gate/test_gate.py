@@ -178,6 +178,16 @@ def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
     assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
 
 
+def test_as_many_more_images_as_are_named_decide_where_no_answer_changed() -> None:
+    def unchanged(images: int) -> Check:
+        rows = {"image": [str(k) for k in range(images)], "before": [1] * images}
+        return compared(pl.DataFrame({**rows, "right": [1] * images}), 1, 0.1)
+
+    more = unchanged(10).more_images
+    assert more is not None and unchanged(10 + more).state == "holds"
+    assert unchanged(10 + more - 2).state == "can't tell"
+
+
 def test_results_say_what_was_found(tmp_path: Path) -> None:
     lock = locked(run_of(tmp_path, questions()))
     found = Check("broken", ("right answers changed by -12.0 points & more",))

@@ -73,8 +73,9 @@ def read_lock(path: Path) -> Lock:
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise ValueError(f"format must be {FORMAT!r}")
         lock = Lock(**content)
-        if len(lock.right) != lock.questions["number"] or not lock.right.isdigit():
-            raise ValueError("right must have one digit a question")
+        digits = lock.right.isdigit() and len(lock.right) == lock.questions["number"]
+        if not digits or int(max(lock.right)) > lock.asks:
+            raise ValueError(f"right must have one digit a question, of at most {lock.asks}")
         return lock
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
