@@ -229,8 +229,9 @@ def test_numbers_that_may_be_options_and_repeated_ratings_are_told(tmp_path: Pat
     with pytest.warns(UserWarning, match="numbers are read as scores; if they are options"):
         read_ratings(file)
     file.write_text(f"{','.join(COLUMNS)}\n" + "q1,x,ann,d,1\n" * 2, "utf-8")
-    with pytest.warns(UserWarning, match="1 ratings repeat an item .* their mean counts"):
-        read_ratings(file)
+    again = pl.concat([read_ratings(file)[0], read_ratings(file)[0].with_columns(score=9.0)])
+    with pytest.warns(UserWarning, match="3 ratings repeat an item .* their mean counts"):
+        agreement(again)
 
 
 def test_blanks_around_a_name_make_no_other_rater_and_no_other_item(tmp_path: Path) -> None:

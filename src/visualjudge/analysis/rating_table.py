@@ -124,18 +124,11 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         )
         for line, rater, value in lost.select("__line", "rater", "__raw").iter_rows()
     ]
-    bare = [name for name in COLUMNS[:-1] if read[name].null_count()]
-    if bare:
+    if bare := [name for name in COLUMNS[:-1] if read[name].null_count()]:
         raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
     rated = read.drop("__raw", "__line").drop_nulls("score")
     if problems and rated.is_empty():
         raise DataError(f"holds no score that can be read; the first: {problems[0]}")
-    if again := len(rated) - rated.select(COLUMNS[:-1]).n_unique():
-        warnings.warn(
-            f"{path}: {again} ratings repeat an item that the rater has rated before; their mean "
-            "counts",
-            stacklevel=2,
-        )
     return rated, problems
 
 
