@@ -229,5 +229,30 @@ def test_numbers_that_may_be_options_and_repeated_ratings_are_told(tmp_path: Pat
     with pytest.warns(UserWarning, match="numbers are read as scores; if they are options"):
         read_ratings(file)
     file.write_text(f"{','.join(COLUMNS)}\n" + "q1,x,ann,d,1\n" * 2, "utf-8")
-    with pytest.warns(UserWarning, match="1 ratings repeat an item .* their mean counts"):
-        read_ratings(file)
+    again = pl.concat([read_ratings(file)[0], read_ratings(file)[0].with_columns(score=9.0)])
+    with pytest.warns(UserWarning, match="3 ratings repeat an item .* their mean counts"):
+        agreement(again)
+
+
+def test_blanks_around_a_name_make_no_other_rater_and_no_other_item(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    long_table().write_csv(path)
+    found = agreement(read_ratings(path)[0], ["gpt"])
+    lines = path.read_text().splitlines()
+    blank = [", ".join(line.split(",")) if k % 3 else line for k, line in enumerate(lines)]
+    path.write_text("\n".join(blank))
+    assert agreement(read_ratings(path)[0], ["gpt"]).rows == found.rows
+
+
+def test_ratings_of_which_none_is_a_number_are_refused_with_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    long_table().with_columns(score=pl.lit("70%")).write_csv(path)
+    with pytest.raises(DataError, match="row 2: score: must be a number, got '70%'"):
+        read_ratings(path)
+
+
+def test_a_column_of_numbers_beside_votes_is_no_rater(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("item,ann,ben,age\ni1,A,0.5,31\ni2,b,1,32\n")
+    table, problems = read_ratings(path)
+    assert set(table["rater"]) == {"ann", "ben"} and len(problems) == 2

@@ -53,6 +53,13 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "image_id",
         "there is no image 'nowhere'",
     ),
+    (DET, _record(DET, _box([0.1, 0.2, 0.5, 0.6])), "prediction", "must be in pixels; all 1 lie"),
+    (
+        "keypoint",
+        _record("keypoint", {"persons": [{"keypoints": [0.3, 0.5, 2] * 17}]}),
+        "prediction",
+        "must be in pixels; all 1 lie",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), image_id=12), "image_id", "must be a string, got 12"),
     (DET, _record(DET, _box(GOOD_BOX), annotation_id=""), "annotation_id", "must not be empty"),
     (DET, _record(DET, _box(GOOD_BOX), task="flying_carpets"), "task", "there is no such task"),
@@ -243,7 +250,9 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ({"file": "/etc/passwd"}, "leads out of the data folder"),
         ({"file": "photo.png", "width": 7}, "width: must be 64, the width of photo.png, got 7"),
         ({"file": "photo.png", "height": "tall"}, "height: must be a"),
-        ({"file": "photo.png", "mask": "small.png"}, "mask: must be "),
+        ({"file": "photo.png", "mask": "small.png"}, "must match the image size 48×64"),
+        ({"file": "photo.png", "mask": "photo.png"}, "is it a photograph?"),
+        ({"file": "photo.png", "mask": "black.png"}, "leaves no region to fill"),
         ({"file": "cut.txt"}, "not an image"),
         ([], "must be an object"),
     ],
@@ -252,6 +261,7 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(
     folder: Path, record: Any, reason: str
 ) -> None:
     write_png(folder / "small.png", photograph(0, (4, 4)))
+    write_png(folder / "black.png", np.zeros((48, 64, 3), np.uint8))
     (folder / "cut.txt").write_text("no image")
     (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
     opened = DataFolder(folder)
@@ -323,6 +333,14 @@ def test_restored_image_may_come_without_its_source(tmp_path: Path) -> None:
     assert len(list(DataFolder(tmp_path).annotations("lowlevel-deblur"))) == 6
 
 
+def test_an_edit_must_have_its_source(tmp_path: Path) -> None:
+    make_folder(tmp_path, tasks=["generation_editing"])
+    (tmp_path / "images/generation_editing.json").write_text("{}")
+    opened = DataFolder(tmp_path)
+    assert list(opened.annotations("generation_editing")) == []
+    assert {problem.field for problem in opened.problems} == {"image_id"}
+
+
 def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
     (folder / "annotations/object_detection_annotations.jsonl").write_text("")
     with pytest.raises(DataError, match="keep one"):
@@ -373,6 +391,9 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
     root = detection_folder(tmp_path / "data", [0.25, 1.0])
     (told,) = DataFolder(root).other_ranges([DET])
     assert told.startswith(f"{DET}: final_score: all 2 lie between 0 and 1")
+    for scores, line in (([1, 3.5, 5], "--score-range 1 5"), ([2, 3, 5], None)):
+        found = DataFolder(detection_folder(tmp_path / str(scores), scores)).other_ranges([DET])
+        assert [str(line) in one for one in found] == [True] * (line is not None)
     entries = DataFolder(root, (0, 1)).entries(DET)
     assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]
     outside = DataFolder(root, (0, 0.5))

@@ -377,7 +377,7 @@ class TestLabelMaps:
     @pytest.mark.parametrize(
         ("channels", "colours", "told"),
         [
-            (3, 256 * 256, "got 3 that differ; .*; --gt and --pred take label maps, --images ph"),
+            (3, 256 * 256, "got 3 that differ .*; --gt and --pred take label maps, --images ph"),
             (1, 256, "values not in the class table, .* --images photographs"),
         ],
     )

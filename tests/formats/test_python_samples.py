@@ -163,3 +163,9 @@ def test_masks_of_another_size_than_the_image_are_refused(photo: Path, tmp_path:
         vj.import_samples(
             "instance_segmentation", [vj.Sample("a", photo, mask, mask)], tmp_path / "d", source="x"
         )
+
+
+def test_samples_of_which_none_can_be_asked_about_are_told(photo: Path, tmp_path: Path) -> None:
+    given = {"image_id": "a", "image": photo, "prediction": FOUND, "final_score": 7}
+    with pytest.raises(DataError, match=r"no sample can be imported: .* class to ask about"):
+        vj.import_samples("object_detection", [given], tmp_path / "data", source="m")

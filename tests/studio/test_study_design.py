@@ -337,6 +337,8 @@ def test_without_a_rater_no_study_is_begun_and_a_later_start_works(dataset: Path
     folder = dataset.parent / "people"
     with pytest.raises(UsageError, match="--people needs at least one --rater"):
         people_pages(site, folder, Settings(), [])
+    with pytest.raises(UsageError, match="without blanks around them, got 'anna '"):
+        people_pages(site, folder, Settings(), ["anna "])
     assert not folder.exists()
     folder.mkdir()
     (folder / "verdicts.jsonl").touch()  # as 1.0 left it

@@ -12,6 +12,7 @@ and clustered by image.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -22,6 +23,7 @@ import polars as pl
 from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import known
 from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import alt_test, correlation
 from visualjudge.analysis.statistics.alpha import Level, alpha
 from visualjudge.core.errors import UsageError, one_of
@@ -366,11 +368,20 @@ def agreement(
     the extra cost of a person's answer compared with a judge's (:func:`alt_test`);
     with None that test is skipped. ``of_tasks`` states that the dimensions are tasks of a study.
     """
+    if again := table.height - table.select(COLUMNS[:-1]).n_unique():
+        warnings.warn(
+            f"{again} ratings repeat an item that the rater has rated before; their mean counts",
+            stacklevel=2,
+        )
     found = [(panel, level or level_of(panel, of_tasks)) for panel in panels(table, judges)]
-    tests = [] if epsilon is None else [alt_rows(panel, epsilon, kind) for panel, kind in found]
     return PeopleAgreement(
         tuple(row for panel, _ in found for row in panel_rows(panel)),
         tuple(alpha_row(panel, kind) for panel, kind in found if panel.persons),
         {panel.dimension: panel.sources for panel, _ in found},
-        tuple(row for rows in tests for row in rows),
+        tuple(
+            row
+            for panel, kind in found
+            if epsilon is not None
+            for row in alt_rows(panel, epsilon, kind)
+        ),
     )

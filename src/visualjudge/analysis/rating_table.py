@@ -98,21 +98,23 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
                 f"{path}: numbers are read as scores; if they are options, write A, B and tie",
                 stacklevel=2,
             )
-    missing = [name for name in COLUMNS if name not in raw.columns]
-    if missing:
+    if missing := [name for name in COLUMNS if name not in raw.columns]:
         raise DataError(
             f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}"
         )
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(
-        "__line", *(pl.col(name).cast(pl.String) for name in texts), __raw=pl.col("score")
+        "__line",
+        *(pl.col(name).cast(pl.String).str.strip_chars().replace("", None) for name in texts),
+        __raw=pl.col("score").cast(pl.String).str.strip_chars(),
     )
-    number = pl.col("__raw").cast(pl.Float64, strict=False)
-    read = table.with_columns(score=pl.when(number.is_finite()).then(number))
-    lost = read.filter(
-        pl.col("score").is_null()
-        & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
-    )
+    word = pl.col("__raw").str.to_lowercase()
+    number = word.replace(VOTES if votes else {}).cast(pl.Float64, strict=False)
+    # Beside letters, numbers are votes from 0 to 1: a column of ages or years has none.
+    letters = votes and table.select(word.is_in(list(VOTES)).any()).item()
+    fits = number.is_between(0, 1) if letters else number.is_finite()
+    read = table.with_columns(score=pl.when(fits).then(number))
+    lost = read.filter(pl.col("score").is_null() & (pl.col("__raw") != ""))
     problems = [
         Problem(
             str(path),
@@ -122,16 +124,11 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         )
         for line, rater, value in lost.select("__line", "rater", "__raw").iter_rows()
     ]
-    bare = [name for name in COLUMNS[:-1] if read[name].null_count()]
-    if bare:
+    if bare := [name for name in COLUMNS[:-1] if read[name].null_count()]:
         raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
     rated = read.drop("__raw", "__line").drop_nulls("score")
-    if again := len(rated) - rated.select(COLUMNS[:-1]).n_unique():
-        warnings.warn(
-            f"{path}: {again} ratings repeat an item that the rater has rated before; their mean "
-            "counts",
-            stacklevel=2,
-        )
+    if problems and rated.is_empty():
+        raise DataError(f"holds no score that can be read; the first: {problems[0]}")
     return rated, problems
 
 
@@ -141,10 +138,9 @@ def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
     shared = [
         name for name in ("__line", "item", "image", "source", "dimension") if name in wide.columns
     ]
-    long = wide.unpivot(index=shared, variable_name="rater", value_name="vote")
-    vote = pl.col("vote").cast(pl.String).str.strip_chars()
+    long = wide.unpivot(index=shared, variable_name="rater", value_name="score")
     unnamed = {name: pl.lit("votes") for name in ("source", "dimension") if name not in shared}
-    return long.with_columns(score=vote.str.to_lowercase().replace(VOTES), **unnamed)
+    return long.with_columns(**unnamed)
 
 
 # ---------------------------------------------------------------- VIEScore's layout
@@ -236,10 +232,11 @@ def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 # Return one rating for each output and rater.
 def _means(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
-    means = rows.group_by("item", "source", "rater", "dimension", maintain_order=True).agg(
-        pl.col("score").mean(), pl.col("image").first()
+    return (
+        rows.group_by("item", "source", "rater", "dimension", maintain_order=True)
+        .agg(pl.col("score").mean(), pl.col("image").first())
+        .select(*COLUMNS, pl.lit(kind).alias("kind"), "image")
     )
-    return means.select(*COLUMNS, pl.lit(kind).alias("kind"), "image")
 
 
 def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
@@ -253,11 +250,10 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
     for name, meaning in MEETING.items():
         ours, theirs = (table[name].drop_nulls() for table in (judged, people))
         if not set(ours) & set(theirs) and len(theirs):
-            said = (
-                f"people have {name} {theirs[0]!r}, the judge {ours[0]!r}; in a run it is the "
-                f"{meaning}"
+            return (
+                f"no rating in common with people: people have {name} {theirs[0]!r}, the judge "
+                f"{ours[0]!r}; in a run it is the {meaning}"
             )
-            return f"no rating in common with people: {said}"
     return "no rating in common with people: no item, source and dimension is rated by both"
 
 
@@ -306,8 +302,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return choices between two options, one rating per question and rater."""
-    pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("usable"))
-    rows = pairs.select(
+    rows = named.filter((pl.col("kind") == "pairwise") & pl.col("usable")).select(
         pl.lit(CHOICE).alias("source"),
         pl.col("rater", "image").cast(pl.String),
         item=pl.col("id").cast(pl.String),

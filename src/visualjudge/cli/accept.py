@@ -46,6 +46,7 @@ def accept(
     if (apply is None) != (out is None):
         raise UsageError("--apply and --out belong together")
     known = load_study([run], options=options)
+    say(*known.runs[0].warnings, *known.runs[0].problems)
     found = find(known, bad_below=bad_below, risk=risk, base_rate=base_rate)
     write(json, found.json())
     print(found)
@@ -55,6 +56,7 @@ def accept(
         following("accept", run, "--apply", "RUN", "--out", "accepted.csv")
         return
     new = load_study([apply])
+    say(*new.runs[0].warnings, *new.runs[0].problems)
     table = marked(found, new)
     write(out, table.write_csv())
     say(f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted")

@@ -39,8 +39,15 @@ def correct(
     write(json, LEADERBOARD.json(board))
     print(board)
     if board.unlabelled:
-        chosen = ("--kind", kind) if kind else ()
-        following("label", run, *chosen, "--labels", labels, "--out", labels.stem + "-more.csv")
+        following(
+            "label",
+            run,
+            *(("--kind", kind) if kind else ()),
+            "--labels",
+            labels,
+            "--out",
+            labels.stem + "-more.csv",
+        )
     else:
         following("report", run)
     count = [f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []

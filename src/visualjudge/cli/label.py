@@ -48,10 +48,9 @@ def label(
     queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
     write(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
-    column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     print(
-        f"{out}: {queue.drawn} of {pluralize(queue.pool, queue.by.removesuffix('_id'))}; "
-        f"fill in the column {column}"
+        f"{out}: {queue.drawn} of {pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in "
+        f"the column {'score (0 to 10)' if queue.by == 'annotation_id' else 'answer'}"
     )
     following(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"

@@ -38,8 +38,10 @@ from visualjudge.data.record_checks import (
     read_records,
 )
 from visualjudge.formats.outputs import given_score
+from visualjudge.vision.fields import check_in_pixels
 from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.masks import mask_from_png
 from visualjudge.vision.tasks import TASKS, task_named
 
 NO_ANNOTATIONS = (
@@ -189,14 +191,19 @@ class DataFolder:
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
 
     def other_ranges(self, tasks: Iterable[str]) -> list[str]:
-        """Return a line for each task whose scores look like a range of 0 to 1."""
+        """Return a line for each task whose scores look like a range of 0 to 1, 1 to 5 or 1 to
+        7.
+        """
         found = []
         for task in tasks if self.score_range is None else ():
-            scores = [one.annotation.final_score for one in self.entries(task)]
-            if len(scores) > 1 and 0 < max(scores) <= 1:
+            scores = [one.annotation.final_score for one in self.entries(task)] or [0]
+            ends = min(scores), max(scores)
+            low, high = ends if ends in ((1, 5), (1, 7)) else (0, 1)
+            if len(scores) > 1 and 0 < ends[1] <= high:
                 found.append(
-                    f"{task}: final_score: all {len(scores)} lie between 0 and 1, and were read as "
-                    "0 (worst) to 10 (best); if 1 is the best, build with --score-range 0 1"
+                    f"{task}: final_score: all {len(scores)} lie between {low:g} and {high:g}, and "
+                    f"were read as 0 (worst) to 10 (best); if {high:g} is the best, build with "
+                    f"--score-range {low:g} {high:g}"
                 )
         return found
 
@@ -239,7 +246,9 @@ class DataFolder:
         self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str
     ) -> None:
         record, reason = images.get(note.image_id, (None, ""))
-        if record is not None or (not reason and type_of(note.task).is_image):
+        if record is not None or (
+            not reason and type_of(note.task).is_image and not TASKS[note.task].edits
+        ):
             return
         index = self._index(note.task)
         where = f"{index.parent.name}/{index.name}"
@@ -334,15 +343,12 @@ def check_entry(
         errors.
     """
     note = entry.annotation
-    size = None if image is None else image_size(Path(root, str(image.file)))
+    payload, kind = note.prediction, type_of(note.task)
+    size = None if image is None or kind.is_image else image_size(Path(root, str(image.file)))
     try:
-        payload = note.prediction
-        kind = type_of(note.task)
         for field, path in kind.files(payload):
             with in_field(field):
                 inside(Path(root), path)
-        if kind.is_image:
-            size = None
         if fast and kind.check is not None:
             kind.check(payload, ReadContext(size, Path(root), note.prompt))
             return Checked()
@@ -351,6 +357,8 @@ def check_entry(
         )
         if size is not None:
             prediction.check(size)
+        if kind.places:
+            check_in_pixels(kind.places(prediction), "prediction")
         return Checked(labels=check_labels(prediction.labels))
     except DataError as error:
         return Checked(as_problem(error, entry, root))
@@ -366,14 +374,13 @@ def _check_images(record: ImageRecord, root: Path) -> None:
     for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
         if stated is not None and stated != real:
             raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")
-    for name, path in (("mask", record.mask), ("control", record.control)):
-        if path is not None:
-            with in_field(name):
-                shape = image_size(inside(root, path))
-            if name == "mask" and shape != (height, width):
-                raise DataError(
-                    f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)"
-                )
+    if record.mask is not None:
+        with in_field("mask"):
+            if not mask_from_png(inside(root, record.mask), (height, width)).area:
+                raise DataError(f"{record.mask} leaves no region to fill")
+    if record.control is not None:
+        with in_field("control"):
+            image_size(inside(root, record.control))
 
 
 def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -400,9 +407,8 @@ def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
 
     Errors of the readers begin with the field; the folder's own path is removed.
     """
-    field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
-    if not colon:
-        field, reason = "", str(error)
+    told = str(error).replace(f"{root}/", "")
+    field, reason = told.split(": ", 1) if ": " in told else ("", told)
     if not isinstance(error, PluginError):
         field = f"prediction.{field}" if field and field != "prediction" else "prediction"
     return Problem(entry.file, entry.annotation.annotation_id, field, reason)

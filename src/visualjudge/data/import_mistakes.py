@@ -19,6 +19,7 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation, FloatArray
 from visualjudge.data.folder import DataFolder, inside
 from visualjudge.formats.sample import Sample, told_once
+from visualjudge.vision.fields import check_in_pixels
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import image_size
@@ -37,8 +38,6 @@ EXPLAINED = 4.0
 FEW = 5
 # Smallest share of boxes that leave the image for another form to be considered.
 LEAVING = 0.3
-# Largest coordinate that may be a fraction of the image size.
-SHARES = 1.5
 # Number of pixels by which a box may leave its image.
 SLACK = 2.0
 # Errors which mean that a correction cannot be tried; the import itself continues.
@@ -95,18 +94,12 @@ def _placed(
 
 
 def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
+    check_in_pixels(corners, where)
     count = len(corners)
-    if not count:
-        return
-    if corners.max() <= SHARES and (corners % 1).any():
-        raise DataError(
-            f"{where}: must be in pixels; all {count} lie between 0 and {SHARES} and look "
-            "normalised: multiply them by the image's width and height"
-        )
     sizes = corners[:, 2:] - corners[:, :2]
     leaving = int((corners[:, 2:] > frames + SLACK).any(axis=1).sum())
     fitting = ((sizes >= corners[:, :2]) & (sizes <= frames + SLACK)).all()
-    if fitting and leaving >= (LEAVING * count if count >= FEW else count):
+    if fitting and leaving and leaving >= (LEAVING * count if count >= FEW else count):
         raise DataError(
             f"{where}: boxes: must be [x, y, width, height]; {leaving} of {count} extend beyond "
             "their image, but all fit it as [x1, y1, x2, y2]: subtract x1 and y1"

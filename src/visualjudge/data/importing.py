@@ -329,9 +329,8 @@ def _annotation(
     interest: tuple[str, ...] | None,
     value: float,
 ) -> Annotation:
-    name = _short(
-        ":".join(part for part in (source, sample.image_id, sample.key, *(interest or ())) if part)
-    )
+    parts = source, sample.image_id, sample.key, *(interest or ())
+    name = _short(":".join(filter(None, parts)))
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,

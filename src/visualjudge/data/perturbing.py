@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from visualjudge.core.errors import DataError, PluginError, Problem, UsageError, one_of
@@ -177,9 +177,7 @@ def _add(
     for group in filter(None, groups):
         shown = labels_shown(sample.truth, group) if task.classed else None
         for item in group:
-            note = _annotation(writer, sample, item, shown, options["pairing"])
-            measured = measured_by(task.name, options.get("metric"))
-            writer.add(replace(note, metadata={**note.metadata, **measured}))
+            writer.add(_annotation(writer, sample, item, shown, options))
         done.annotations += len(group)
         done.groups += 1
 
@@ -189,16 +187,13 @@ def _annotation(
     sample: Sample,
     item: Graded,
     shown: tuple[str, ...] | None,
-    pairing: Pairing,
+    options: dict[str, Any],
 ) -> Annotation:
-    matched = (
-        pairing == "matched" and error_type_named(writer.task, item.error_type).matched is not None
-    )
+    row = error_type_named(writer.task, item.error_type)
+    matched = options["pairing"] == "matched" and row.matched
     source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
     name = ":".join(
-        part
-        for part in (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key)
-        if part
+        filter(None, (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key))
     )
     return Annotation(
         annotation_id=name,
@@ -210,5 +205,9 @@ def _annotation(
         error_type=item.error_type,
         prompt=sample.prompt,
         source=source,
-        metadata={"severity": item.severity, **({"pairing": "matched"} if matched else {})},
+        metadata={
+            "severity": item.severity,
+            **({"pairing": "matched"} if matched else {}),
+            **measured_by(writer.task, options.get("metric")),
+        },
     )

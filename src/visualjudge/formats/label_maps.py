@@ -21,7 +21,7 @@ from visualjudge.formats.sample import (
     told_once,
 )
 from visualjudge.vision.predictions import Instance, Masks
-from visualjudge.vision.raster.images import image_size, opened, stored_samples
+from visualjudge.vision.raster.images import image_size, opened, single_channel, stored_samples
 from visualjudge.vision.raster.masks import mask_from_array
 
 PLACES = "--gt and --pred take label maps, --images photographs"
@@ -111,13 +111,4 @@ def _values(path: Path) -> NDArray[Any]:
                 f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
                 f"pixels; {PLACES}"
             )
-        values = stored_samples(file)
-    if values.ndim == 2:
-        return values
-    colours = values[:, :, :3]
-    if values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
-        return np.asarray(values[:, :, 0])
-    raise DataError(
-        f"{path.name}: must have one channel of class numbers, got {values.shape[2]} that differ; "
-        f"convert colours to class numbers; {PLACES}"
-    )
+        return single_channel(stored_samples(file), f"convert colours to class numbers; {PLACES}")

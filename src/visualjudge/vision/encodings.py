@@ -5,7 +5,6 @@ stem.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.registry import Registry, lacking
@@ -62,12 +61,7 @@ def encoding_named(task: str, stem: str) -> Encoding:
         raise UsageError(
             f"encoding of {task} must be {known}, got {stem!r}{lacking('encoding', key)}"
         )
-    return _of_task(CATALOGUE[key], task)
-
-
-@lru_cache(maxsize=1024)
-def _of_task(row: Encoding, task: str) -> Encoding:
-    return replace(row, task=task)
+    return replace(CATALOGUE[key], task=task)
 
 
 def encoding_title(task: str, stem: str) -> str:

@@ -35,11 +35,10 @@ def error_type_named(task: str, name: str) -> ErrorType:
     UsageError
         If the task has no error type of that name.
     """
-    for row in type_of(task_named(task).name).errors:
-        if row.name == name:
-            return row
-    known = ", ".join(error_types(task)) or "none"
-    raise UsageError(f"{task} has no error type {name!r}; it has: {known}")
+    rows = {row.name: row for row in type_of(task_named(task).name).errors}
+    if name not in rows:
+        raise UsageError(f"{task} has no error type {name!r}; it has: {', '.join(rows) or 'none'}")
+    return rows[name]
 
 
 def perturbed(

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.records import FloatArray, Size, Xyxy
 from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.base import Payload
 from visualjudge.vision.raster.limits import LARGEST_COORDINATE, check_items
 
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 1e15
-FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+# Largest coordinate that may be a fraction of the image size.
+SHARES = 1.5
+FLAGS = {"": False, "0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 
 
 def objects(payload: Payload, field: str) -> list[Payload]:
@@ -34,11 +36,9 @@ def objects(payload: Payload, field: str) -> list[Payload]:
 def label(item: Payload, where: str) -> str:
     """Return the label of an item."""
     text = item.get("label")
-    if not isinstance(text, str) or not text.strip():
-        raise DataError(f"{where}.label: must be non-empty text")
-    if len(text) > LONGEST_LABEL:
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_LABEL:
         raise DataError(
-            f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}"
+            f"{where}.label: must be non-empty text of at most {LONGEST_LABEL} characters"
         )
     return text
 
@@ -63,9 +63,9 @@ def flag(value: Any, field: str) -> bool:
     if value is None or value in (0, 1):  # nearly all
         return bool(value)
     shown = str(value).strip().lower()
-    if value != "" and shown not in FLAGS:
+    if shown not in FLAGS:
         raise DataError(f"{field}: must be 0 or 1, got {value!r:.40}")
-    return FLAGS.get(shown, False)
+    return FLAGS[shown]
 
 
 def crowd(item: Payload) -> bool:
@@ -84,6 +84,15 @@ def box(value: Any, field: str) -> Xyxy:
             "height]?)"
         )
     return x1, y1, x2, y2
+
+
+def check_in_pixels(places: FloatArray, where: str) -> None:
+    """Refuse the corners of items, n×4, if all look like fractions of the image size."""
+    if places.size and places.max() <= SHARES and (places % 1).any():
+        raise DataError(
+            f"{where}: must be in pixels; all {len(places)} lie between 0 and {SHARES} and look "
+            "normalised: multiply them by the image's width and height"
+        )
 
 
 def path(stored: Any, root: Path | None) -> Path:

@@ -93,6 +93,8 @@ def _prepared(
     ours = read_prediction(task, prediction, size=size)
     sides = ours, read_prediction(task, truth, size=size)
     labels = named.get("class_of_interest")
+    if isinstance(labels, str):
+        labels = named["class_of_interest"] = (labels,)
     if task_named(task).classed and labels and "class_of_interest" not in metric.options:
         sides = sides[0].only(labels), sides[1].only(labels)
     return metric, sides, {name: value for name, value in named.items() if name in metric.options}

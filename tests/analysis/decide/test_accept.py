@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,20 @@ def test_predictions_of_another_run_are_marked_with_the_reason(tmp_path: Path) -
         type(other)(**{**other.__dict__, "tasks": ("keypoint",)}), study(tmp_path / "n2", 6)
     )
     assert set(foreign["reason"]) == {"its task was not studied"}
+
+
+def test_a_run_without_scores_or_truths_is_refused_and_another_judge_is_told(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(DataError, match="readable scores"):
+        accept(study(tmp_path / "unread", 6, unread=18))
+    known = study(tmp_path, 90)
+    answers = known.joined[0].with_columns(truth=pl.lit(None, pl.Float64))
+    run = replace(known.runs[0], answered=answers)
+    with pytest.raises(DataError, match="known true score"):
+        accept(replace(known, runs=(run,)))
+    with pytest.warns(UserWarning, match="the score is j's, not k's"):
+        marked(accept(known, risk=0.05), study(tmp_path / "new", 6, judge="k"))
 
 
 def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:

@@ -105,9 +105,40 @@ def test_labels_that_fit_nothing_are_named_and_left_out(world: World, tmp_path: 
     assert any("must be a number from 0 to 10, got 'eleven'" in line for line in said)
 
 
+def test_an_annotation_labelled_under_both_of_its_names_is_labelled_twice(
+    world: World, tmp_path: Path
+) -> None:
+    path, study = _random_scores(world, tmp_path / "labels.csv", 10), _scored(world)
+    board, name = correct_study(study, path), path.read_text().split()[1].split(",")[0]
+    with path.open("a") as file:
+        file.write(f"{study.questions['task'][0]}/{name},0\n")
+    again = correct_study(study, path)
+    assert again.rows == board.rows
+    assert [str(one) for one in again.problems if "labelled twice" in str(one)]
+
+
+def test_labels_from_1_to_5_are_not_on_the_judges_scale(world: World, tmp_path: Path) -> None:
+    path = _random_scores(world, tmp_path / "labels.csv", 10)
+    lines = [line.split(",") for line in path.read_text().split()[1:]]
+    low = _labels(tmp_path / "low.csv", [(n, str(1 + 0.4 * float(score))) for n, score in lines])
+    for labels, holds in ((path, True), (low, False)):
+        found = correct_study(_scored(world), labels).assumptions
+        assert [one.holds for one in found if "0 to 10" in one.assumes] == [holds]
+
+
+def test_labels_of_which_only_some_have_a_probability_are_told(
+    world: World, tmp_path: Path
+) -> None:
+    names = [f"a{g}-{s}" for g in range(8) for s in range(5)]
+    rows = [(name, "5", "0.2" if k else "") for k, name in enumerate(names)]
+    path = _labels(tmp_path / "l.csv", rows, "annotation_id,score,probability")
+    assert "the 1 without one" in correct_study(_scored(world), path).assumptions[0].assumes
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("annotation_id,score,probability\na0-0,5,13%\n", "probability must be above 0"),
         ("id,score\na0-0,1\n", "columns must be annotation_id,score or question_id,answer"),
         ("annotation_id,score\na0-0,\n", "holds no label"),
         ("annotation_id,score\na0-0,5\n", "at least 3 images"),

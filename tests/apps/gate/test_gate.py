@@ -133,6 +133,22 @@ def test_a_judge_that_became_worse_breaks_the_gate(tmp_path: Path) -> None:
     assert checked(few, run_of(tmp_path / "e", questions(20), wrong=1)).state == "can't tell"
 
 
+def test_a_run_without_all_verdicts_is_not_compared(tmp_path: Path) -> None:
+    lock = locked(run_of(tmp_path / "a", questions()))
+    run = run_of(tmp_path / "b", questions())
+    manifest = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**manifest, "asked": 60}))
+    journal = run / "verdicts.jsonl"
+    lines = journal.read_text().splitlines()
+    journal.write_text("\n".join(lines[:50]) + "\n")
+    found = checked(lock, run)
+    assert found.state == "can't tell" and "10 of 60 verdicts are missing" in found.reasons[0]
+    more = [json.dumps({**json.loads(line), "repeat": 1}) for line in lines]
+    journal.write_text("\n".join([*lines, *more]) + "\n")
+    found = checked(lock, run)
+    assert found.state == "can't tell" and "60 questions do not have 1" in found.reasons[0]
+
+
 def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> None:
     rng = np.random.default_rng(4)
 
@@ -160,6 +176,16 @@ def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
     found = {asks: sum(state(asks, 0.1) == "broken" for _ in range(100)) for asks in (1, 3)}
     assert found[1] < 80 and found[3] >= 95
     assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
+
+
+def test_as_many_more_images_as_are_named_decide_where_no_answer_changed() -> None:
+    def unchanged(images: int) -> Check:
+        rows = {"image": [str(k) for k in range(images)], "before": [1] * images}
+        return compared(pl.DataFrame({**rows, "right": [1] * images}), 1, 0.1)
+
+    more = unchanged(10).more_images
+    assert more is not None and unchanged(10 + more).state == "holds"
+    assert unchanged(10 + more - 2).state == "can't tell"
 
 
 def test_results_say_what_was_found(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ class Tensor:
 
     def __init__(self, values: Any) -> None:
         self.values, self.here = np.asarray(values), False
+        self.dtype: Any = self.values.dtype
 
     def detach(self) -> Tensor:
         return self
@@ -34,6 +36,22 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         assert self.here, "a tensor on a GPU has no array"
+        return self.values
+
+
+class BFloat16(Tensor):
+    """A tensor of the type of half-precision weights."""
+
+    def __init__(self, values: Any) -> None:
+        super().__init__(values)
+        self.dtype = "torch.bfloat16"
+
+    def float(self) -> BFloat16:
+        self.dtype = "torch.float32"
+        return self
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        assert self.dtype != "torch.bfloat16", "Got unsupported ScalarType BFloat16"
         return self.values
 
 
@@ -86,6 +104,16 @@ FORMS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         },
     ),
     "depth": ("depth_estimation", Tensor(DEPTH.astype(np.float32)), {"depth": DEPTH}),
+    "no masks": (
+        "instance_segmentation",
+        SimpleNamespace(xyxy=BOXES[:0], class_id=None, confidence=None, mask=None, data={}),
+        {"instances": []},
+    ),
+    "numbers that NumPy lacks": (
+        "depth_estimation",
+        BFloat16(DEPTH),
+        {"depth": DEPTH},
+    ),
     "an image": ("lowlevel-derain", Image.fromarray(PIXELS), {"image": PIXELS}),
     "a gray image of 0 to 1": (
         "lowlevel-derain",
@@ -131,9 +159,33 @@ def test_arrays_say_what_their_payload_says(name: str) -> None:
         ("keypoint", {"keypoints": POINTS, "areas": [1.0]}, r"^areas: must be \(2\) .* got \(1,\)"),
         ("depth_estimation", DEPTH[None], r"^depth: must be \(H, W\) float, got \(1, 6, 8\)"),
         ("lowlevel-derain", PIXELS.transpose(2, 0, 1), "^image: .* got shape"),
-        ("lowlevel-derain", PIXELS.astype(float), "^image: .* from 0 to 1, got 255"),
+        ("lowlevel-derain", PIXELS / 127.5 - 1, "^image: .* from 0 to 1, got -1 to 1"),
+        ("lowlevel-derain", PIXELS.astype(float), "^image: .* from 0 to 1, got .* to 255"),
     ],
 )
 def test_a_wrong_shape_is_one_line(task: str, arrays: Any, told: str) -> None:
     with pytest.raises(DataError, match=told):
         read_prediction(task, arrays)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (1, 5, 3), (5, 1, 3), (1, 1, 4)])
+def test_images_of_one_row_or_column_keep_their_shape(shape: tuple[int, ...]) -> None:
+    levels = np.arange(np.prod(shape)).reshape(shape) * 16
+    if shape[2:] == (4,):
+        levels[..., 3] = 255  # opaque
+    given = levels.astype(np.uint8) if shape[2:] != (3,) else levels / 255
+    shown = vj.encode("lowlevel-derain", "pixel", given, np.zeros((9, 9, 3), np.uint8)).image
+    colours = levels[..., :3] if len(shape) > 2 else levels[..., None]
+    assert np.array_equal(shown, np.broadcast_to(colours, (*shape[:2], 3)))
+
+
+def test_a_label_given_as_text_is_one_label() -> None:
+    truth = {"detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}]}
+    assert vj.score("object_detection", {"detections": []}, truth, class_of_interest="hotdog") == 10
+    one, other = (
+        vj.encode(
+            "object_detection", "pixel_s1_m0", truth, np.zeros((9, 9, 3), np.uint8), classes=c
+        )
+        for c in ("dog", ["dog"])
+    )
+    assert one.colors == other.colors

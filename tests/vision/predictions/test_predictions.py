@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from visualjudge.core.errors import DataError
 from visualjudge.vision.predictions import DepthMap, Detections, Masks, People, read_prediction
@@ -30,6 +32,15 @@ def test_label_map_gives_one_segment_a_class_and_leaves_0_and_255_out() -> None:
     assert [(item.label, item.mask.area) for item in read.items] == [("road", 2), ("sky", 2)]
 
 
+def test_colours_are_no_label_map(tmp_path: Path) -> None:
+    colours = np.zeros((2, 3, 3), dtype=np.uint8)  # whose largest channel is 255, unlabelled
+    colours[0, :, 0] = colours[1, :, 1] = 255
+    Image.fromarray(colours).save(tmp_path / "map.png")
+    payload = {"label_map": "map.png", "classes": {"1": "road"}}
+    with pytest.raises(DataError, match=r"^label_map: .* one channel, got 3 that differ"):
+        read_prediction("semantic_segmentation", payload, root=tmp_path)
+
+
 def test_absent_keypoints_are_v_0_or_both_coordinates_0() -> None:
     points = np.zeros((17, 3))
     points[0] = 5, 6, 2
@@ -48,6 +59,8 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
     assert read.inverse
     assert read.values[0, 1] == 1.0
     assert read.valid.tolist() == [[False, True, False, False]]
+    payload = {"depth": stored, "inverse": "false"}
+    assert not read_prediction("depth_estimation", payload).inverse  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -86,11 +99,22 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
             "class 1 is not in classes",
         ),
         (
+            "semantic_segmentation",
+            {"label_map": np.ones((4, 4), np.uint8), "classes": {"0": "wall", "1": "sky"}},
+            "^classes: 0 means unlabelled, got 'wall'",
+        ),
+        (
+            "semantic_segmentation",
+            {"label_map": np.ones((4, 4), np.uint8), "classes": {"1": None}},
+            r"^classes\.label: must be non-empty text",
+        ),
+        (
             "keypoint",
             {"persons": [{"keypoints": [0] * 50}]},
             r"^persons\[0\]\.keypoints: must be 51 numbers",
         ),
         ("depth_estimation", {"depth": np.ones((4, 4)), "scale": 0}, r"^scale"),
+        ("depth_estimation", {"depth": np.ones((4, 4)), "inverse": "no"}, r"^inverse: .* 0 or 1"),
         ("depth_estimation", {"depth": "nowhere.npy"}, r"^depth: nowhere.npy: no such file"),
         ("lowlevel-derain", {}, r"^image: the field is missing"),
     ],

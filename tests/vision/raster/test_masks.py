@@ -67,9 +67,26 @@ def test_png_mask_of_two_values_is_where_it_is_the_higher(tmp_path: Path, white:
 
 def test_mask_of_more_values_is_cut_at_half_of_the_range(tmp_path: Path) -> None:
     values = np.zeros((4, 5), dtype=np.uint8)
-    values[1, 2], values[2, 2] = 1, 255
+    values[1, 2], values[2, 2], values[3, 3] = 1, 255, 254
     Image.fromarray(values).save(tmp_path / "m.png")
     assert np.array_equal(mask_from_wire("m.png", root=tmp_path).dense(), values > 127)
+
+
+@pytest.mark.parametrize("other", [1, 100])
+def test_an_object_and_an_area_to_ignore_are_no_mask(other: int, tmp_path: Path) -> None:
+    values = np.zeros((4, 5), dtype=np.uint8)
+    values[1, :2], values[2] = other, 255
+    Image.fromarray(values).save(tmp_path / "m.png")
+    with pytest.raises(DataError, match=f"black and white, got the values 0, {other}, 255"):
+        mask_from_wire("m.png", root=tmp_path)
+
+
+def test_an_array_of_two_values_is_the_mask_of_the_higher_as_a_file_is() -> None:
+    values = np.ones((4, 5), dtype=np.uint8)
+    values[1:3, 2] = 2
+    assert np.array_equal(mask_from_wire(values).dense(), values == 2)
+    with pytest.raises(DataError, match="two values"):
+        mask_from_wire(np.where(values == 2, 1.0, np.nan))
 
 
 def test_polygon_covers_what_pycocotools_covers() -> None:

@@ -17,6 +17,7 @@ has more of them than the predictions to accept.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from io import BytesIO
@@ -127,14 +128,13 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
         raise DataError(
             f"{study.runs[run].name}: must have verdicts on scoring questions, got none"
         )
-    keys = ["task", "image", "cluster", "annotation", "classes"]
     return (
         asked.with_columns(
             annotation=pl.col("annotations").list.first().cast(pl.String),
             source=pl.col("sources").list.first().cast(pl.String),
             number=pl.when("usable").then("number"),
         )
-        .group_by(keys, maintain_order=True)
+        .group_by("task", "image", "cluster", "annotation", "classes", maintain_order=True)
         .agg(
             pl.col("source", "error_type").first(),
             score=pl.col("number").mean(),
@@ -160,7 +160,12 @@ def accept(
     for name, value in (("--risk (risk)", risk), ("--base-rate (base_rate)", base_rate)):
         if value is not None and not 0 < value < 1:
             raise UsageError(f"{name} must be between 0 and 1, got {value:g}")
-    table = predictions_of(study)
+    table = predictions_of(study).drop_nulls("truth")
+    if not table["score"].count():
+        raise DataError(
+            f"{study.runs[0].name}: must have readable scores of predictions with a known true "
+            "score, got none"
+        )
     cases = _Cases.of(table, bad_below, base_rate)
     threshold, images_needed = chosen_threshold(cases, risk)
     parts = () if threshold is None else tuple(_parts(table, cases, threshold))
@@ -270,8 +275,8 @@ def _parts(table: pl.DataFrame, cases: _Cases, threshold: float) -> Iterator[Acc
     yield cases.part(ALL, threshold)
     for column in ("task", "error_type"):
         for name in table[column].unique().sort():
-            own = cases.only((table[column] == name).to_numpy())
-            yield own.part(f"{column.replace('_', ' ')} {name}", threshold)
+            rows = (table[column] == name).to_numpy()
+            yield cases.only(rows).part(f"{column.replace('_', ' ')} {name}", threshold)
 
 
 def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
@@ -285,9 +290,11 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
     """
     if acceptance.threshold is None:
         raise DataError(acceptance.sentence)
-    known = pl.col("task").is_in(acceptance.tasks)
+    run = study.runs[0]
+    if run.name != acceptance.judge and not run.simulated:
+        warnings.warn(f"the score is {acceptance.judge}'s, not {run.name}'s", stacklevel=2)
     reason = (
-        pl.when(~known)
+        pl.when(~pl.col("task").is_in(acceptance.tasks))
         .then(pl.lit("its task was not studied"))
         .when(pl.col("score").is_null())
         .then(pl.lit("no readable score"))
@@ -295,15 +302,21 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
         .then(pl.lit("score too low"))
     )
     columns = ("task", "image", "annotation", "classes", "source", "score")
-    table = predictions_of(study).select(*columns, reason=reason)
-    accepted = pl.col("reason").is_null().alias("accepted")
-    return table.select(*columns, accepted, "reason").sort("task", "image", "annotation")
+    return (
+        predictions_of(study)
+        .select(*columns, accepted=reason.is_null(), reason=reason)
+        .sort("task", "image", "annotation")
+    )
 
 
 def coco_of(root: Path, table: pl.DataFrame) -> Json:
     """Return the boxes and masks of the accepted predictions of a dataset as a COCO file."""
-    kept = table.filter("accepted").select("task", "annotation", "image").rows()
-    images = {(task, annotation): image for task, annotation, image in kept}
+    images = {
+        (task, annotation): image
+        for task, annotation, image in table.filter("accepted")
+        .select("task", "annotation", "image")
+        .iter_rows()
+    }
     image_ids = {name: k for k, name in enumerate(sorted(set(images.values())), 1)}
     labels: dict[str, int] = {}
     annotations: list[Json] = []
@@ -318,8 +331,8 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json:
                     "id": len(annotations) + 1,
                     "image_id": image_ids[image],
                     "iscrowd": 0,
+                    "category_id": labels.setdefault(str(item["label"]), len(labels) + 1),
                 }
-                about["category_id"] = labels.setdefault(str(item["label"]), len(labels) + 1)
                 if "bbox" in item:
                     x0, y0, x1, y1 = item["bbox"]
                     about["bbox"] = [x0, y0, x1 - x0, y1 - y0]

@@ -185,7 +185,6 @@ def correct_study(
     chosen, read = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen))
     placed, problems = place(read, found, study)
-    problems = (*read.problems, *problems)
     means = _means(found, placed, labels, problems)
     told = [means.interval(s) is not None for s in range(len(found.names))]
     sets = rank_sets(
@@ -224,11 +223,11 @@ def _means(
     # where there is no usable reply, the source's mean is a prediction like any other
     said = pl.col("said").fill_nan(None)
     of_source = said.mean().over("source")
-    filled = found.rows.select(said.fill_null(of_source).fill_null(said.mean()).fill_null(0.0))
+    filled = said.fill_null(of_source).fill_null(said.mean()).fill_null(0.0)
+    predictions = found.rows.select(filled)["said"].to_numpy()
     y, probability = (
         placed[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("y", "probability")
     )
-    predictions = filled["said"].to_numpy()
     means = pooled_means(predictions, y, found["source"], found["image"], probability=probability)
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
@@ -243,10 +242,8 @@ def _row(
     found: Items, means: PooledMeans, rank_set: tuple[int, int] | None, s: int
 ) -> CorrectedRow:
     most = 10.0 if found.kind == "scoring" else 1.0
-    interval, known, why = means.interval(s), bool(np.isfinite(means.values[s])), None
-    if interval is None:
-        few = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
-        why = "all its labels are equal" if known else few
+    interval, known = means.interval(s), bool(np.isfinite(means.values[s]))
+    few = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
     effective, images = float(means.effective_labels[s]), int(means.label_images[s])
     said = found["said"][found["source"] == s]
     return CorrectedRow(
@@ -259,7 +256,7 @@ def _row(
         int(means.labels[s]),
         images,
         effective / images if images and np.isfinite(effective) else None,
-        why,
+        None if interval else "all its labels are equal" if known else few,
     )
 
 
@@ -269,12 +266,12 @@ def _row(
 def _assumptions(found: Items, placed: pl.DataFrame, means: PooledMeans) -> tuple[Assumption, ...]:
     nouns = f"{NOUNS[found.kind]}s"
     labelled = placed.filter(pl.col("y").is_not_null())
-    told = not labelled["probability"].null_count()
-    how = (
-        "with the probabilities of the labels file"
-        if told
-        else f"at random, with equal probability for all {nouns} of a source"
-    )
+    bare = labelled["probability"].null_count()
+    chance = f"at random, with equal probability for all {nouns} of a source"
+    stated = "with the probabilities of the labels file"
+    how = stated if not bare else chance
+    if 0 < bare < labelled.height:
+        how = f"{stated}, and the {bare} without one {chance}"
     drawn = Assumption(
         f"the labelled {nouns} were chosen {how}",
         f"the judge answers on the labelled {nouns} as on all",
@@ -294,7 +291,13 @@ def _assumptions(found: Items, placed: pl.DataFrame, means: PooledMeans) -> tupl
         f"{percent(absent)} of the {nouns} have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
-    return drawn, enough, replies
+    highest, own = (float(np.nanmax(y, initial=0.0)) for y in (labelled["y"], found["said"]))
+    scale = Assumption(
+        "labels are from 0 to 10, as the judge's scores are",
+        f"the highest label is {highest:g}, the judge's highest score {own:g}",
+        2 * highest > own,
+    )
+    return (drawn, enough, scale, replies) if found.kind == "scoring" else (drawn, enough, replies)
 
 
 def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) -> int | None:
@@ -303,12 +306,11 @@ def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) ->
 
     None if no number of labels is enough, or no two sources of a group have a corrected mean.
     """
-    known = np.flatnonzero(np.isfinite(means.values))
-    first, second = (known[side] for side in np.triu_indices(known.size, 1))
-    same = group[first] == group[second]
-    if not same.any():
+    known = np.isfinite(means.values)
+    alike = np.outer(known, known) & (group == group[:, None])
+    first, second = np.nonzero(np.triu(alike, 1))
+    if not first.size:
         return None
-    first, second = first[same], second[same]
 
     def of_difference(matrix: FloatArray) -> float:
         return float(

@@ -54,14 +54,11 @@ def read_labels(path: str | Path) -> Labels:
     if home.is_dir():
         return _answers(RunFolder(home))
     by, rows = _rows(home)
-    chance = pl.format("probability must be above 0 and at most 1, got {}", "stated")
     wrong = (
         pl.when(pl.col("name") == "")
         .then(pl.lit("is empty"))
         .when((pl.col("stated") != "") & pl.col("probability").is_null())
-        .then(chance)
-        .when(~pl.col("name").is_first_distinct())
-        .then(pl.format("{} is labelled twice", "name"))
+        .then(pl.format("probability must be above 0 and at most 1, got {}", "stated"))
     )
     said = rows.filter(pl.col("said") != "").with_columns(wrong=wrong)
     problems = [
@@ -70,7 +67,8 @@ def read_labels(path: str | Path) -> Labels:
     ]
     table = said.filter(pl.col("wrong").is_null()).select("name", "said", "probability")
     if table.is_empty():
-        raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
+        why = f"fill in the column {FORMS[by]}" if not problems else f"the first: {problems[0]}"
+        raise DataError(f"{home}: holds no label that can be read; {why}")
     return Labels(str(home), by, table, tuple(problems))
 
 
@@ -91,8 +89,8 @@ def _rows(path: Path) -> tuple[str, pl.DataFrame]:
         for name, column in names.items()
     }
     number = pl.col("stated").cast(pl.Float64, strict=False)
-    chance = pl.when((number > 0) & (number <= 1)).then(number)
-    return by, table.select(**cells).with_row_index("row", 2).with_columns(probability=chance)
+    rows = table.select(**cells).with_row_index("row", 2)
+    return by, rows.with_columns(probability=pl.when((number > 0) & (number <= 1)).then(number))
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
@@ -105,8 +103,9 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
         If the file is missing or is not such a queue.
     """
     by, rows = _rows(Path(path))
-    wrong = rows.filter(pl.col("probability").is_null())
-    for name, stated in wrong.select("name", "stated").iter_rows():
+    for name, stated in (
+        rows.filter(pl.col("probability").is_null()).select("name", "stated").iter_rows()
+    ):
         got = f"{stated or 'none'}; `visualjudge label --out` writes it"
         raise DataError(f"{path}: {name}: probability must be above 0 and at most 1, got {got}")
     return by, dict(rows.select("name", "probability").iter_rows())
@@ -193,10 +192,16 @@ def place(labels: Labels, items: Items, study: Study) -> tuple[pl.DataFrame, tup
     judged = pl.concat(asked.select("id", item=item, name=name) for name in names).filter(
         pl.col("item").is_in(items.rows["item"].implode())
     )
-    known = judged.unique(["name", "item"], keep="first", maintain_order=True)
-    known = known.group_by("name").agg(pl.col("id", "item").first(), count=pl.len())
-    found = labels.table.join(known, on="name", how="left", maintain_order="left")
-    one = found.filter(pl.col("count") == 1)
+    items_of_name = (
+        judged.unique(["name", "item"], keep="first", maintain_order=True)
+        .group_by("name")
+        .agg(pl.col("id", "item").first(), count=pl.len())
+    )
+    found = labels.table.join(items_of_name, on="name", how="left", maintain_order="left")
+    # An annotation has two names; several questions on it have the mean of their answers.
+    told = pl.col("item" if labels.by == "annotation_id" else "name").is_first_distinct()
+    known = found.filter(pl.col("count") == 1)
+    one = known.filter(told)
     answered = _answered(one, study)
     usable = answered["usable"]
     reasons = [
@@ -209,18 +214,25 @@ def place(labels: Labels, items: Items, study: Study) -> tuple[pl.DataFrame, tup
             for name in found.filter(pl.col("count") > 1)["name"]
         ),
         *(
+            (name, labels.by, "is labelled twice; the first label counts")
+            for name in known.filter(~told)["name"]
+        ),
+        *(
             (name, FORMS[labels.by], f"must be {WANTED[items.kind]}, got {said!r}")
             for name, said in one.filter(~usable).select("name", "said").iter_rows()
         ),
     ]
     y = options_of(answered.filter("usable"), items.kind).select("item", "option", y="said")
     said = one.filter(usable).select("item", "probability", label="said")
-    said = said.unique("item", keep="last")
-    rows = items.rows.select("item", "option").join(
-        y, on=["item", "option"], how="left", maintain_order="left"
+    rows = (
+        items.rows.select("item", "option")
+        .join(y, on=["item", "option"], how="left", maintain_order="left")
+        .join(said.unique("item", keep="last"), on="item", how="left", maintain_order="left")
     )
-    rows = rows.join(said, on="item", how="left", maintain_order="left")
-    return rows, tuple(Problem(labels.file, *reason) for reason in reasons)
+    return rows, (
+        *labels.problems,
+        *(Problem(labels.file, *reason) for reason in reasons),
+    )
 
 
 def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:

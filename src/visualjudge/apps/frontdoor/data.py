@@ -179,10 +179,10 @@ def import_samples(
             done = state
         if len(writer):
             writer.commit()
+    told = "; ".join(summarized(done.problems)) or "samples: none has a class to ask about"
+    if not done.annotations and (done.problems or not Path(out).is_dir()):
+        raise DataError(f"no sample can be imported: {told}")
     if done.problems:
-        told = "; ".join(summarized(done.problems))
-        if not done.annotations:
-            raise DataError(f"no sample can be imported: {told}")
         warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
     if done.mistake:
         warnings.warn(done.mistake, stacklevel=2)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from visualjudge import __version__
@@ -94,11 +93,13 @@ def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
     run, table = analysis.study.runs[0], counted(analysis)
     if run.folder is None:
         raise DataError("the run must have a folder")
-    questions = questions_of(dataset, table["id"])
+    questions = None if run.unfinished else questions_of(dataset, table["id"])
     if found := changes(lock, identity_of(RunFolder(run.folder)), questions):
         return Check("stale", found)
-    if run.unfinished:
-        return Check("can't tell", (run.unfinished,))
+    others = table.filter(pl.col("asks") != lock.asks).height
+    if run.unfinished or others:
+        uneven = f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+        return Check("can't tell", (run.unfinished or uneven,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
     if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":
@@ -129,21 +130,20 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     value, spread = ratio(sums["gain"].to_numpy(), cases)
     # Of questions asked once, those whose answers differ; of repeats, parts of such a question.
     apart = table.select((gain**2).sum()).to_series().to_numpy()
-    number = np.array([cases.sum()])
-    ends = [gap_ends(value, spread, apart, number, tail) for tail in (WORSE, EXCLUDED)]
+    ends = [gap_ends(value, spread, apart, cases.sum(), tail) for tail in (WORSE, EXCLUDED)]
     change, worst, best = float(value[0]), float(ends[1][0][0]), float(ends[0][1][0])
     about = f"right answers changed by {100 * change:+.1f} points on {table.height} questions"
+    lost = f"a loss of {100 * tolerance:g} points"
     figures = (change, worst, best, table.height, sums.height)
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
     if worst > -tolerance:
-        return Check(
-            "holds", (f"{about}; a loss of {100 * tolerance:g} points is excluded",), *figures
-        )
+        return Check("holds", (f"{about}; {lost} is excluded",), *figures)
     slack = tolerance + change
     more = None
     if slack > 0 and math.isfinite(worst):
-        more = math.ceil(sums.height * max(0.1, ((change - worst) / slack) ** 2 - 1))
+        # Where no answer changed, the bound is that of 0 of so many images, not a standard error.
+        times = ((change - worst) / slack) ** 2 if apart else math.log1p(worst) / math.log1p(-slack)
+        more = math.ceil(sums.height * max(0.1, times - 1))
     needs = "" if more is None else f"; about {more} more images would decide"
-    reason = f"{about}; a loss of {100 * tolerance:g} points cannot be excluded{needs}"
-    return Check("can't tell", (reason,), *figures, more)
+    return Check("can't tell", (f"{about}; {lost} cannot be excluded{needs}",), *figures, more)

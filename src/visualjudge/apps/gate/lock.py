@@ -73,12 +73,14 @@ def read_lock(path: Path) -> Lock:
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise ValueError(f"format must be {FORMAT!r}")
         lock = Lock(**content)
-        if len(lock.right) != lock.questions["number"] or not lock.right.isdigit():
-            raise ValueError("right must have one digit a question")
+        digits = lock.right.isdigit() and len(lock.right) == lock.questions["number"]
+        if not digits or int(max(lock.right)) > lock.asks:
+            raise ValueError(f"right must have one digit a question, of at most {lock.asks}")
         return lock
     except (ValueError, TypeError, KeyError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{path}: is not a file of `visualjudge gate write`: {reason}") from None
+        raise DataError(
+            f"{path}: is not a file of `visualjudge gate write`: {' '.join(str(error).split())}"
+        ) from None
 
 
 def identity_of(folder: RunFolder) -> Json:

@@ -37,9 +37,8 @@ def junit(check: Check) -> str:
     """Return JUnit XML with one test case, which fails where the gate does not hold."""
     reasons = "\n".join(check.reasons)
     failures = int(check.state != "holds")
-    body = f"<system-out>{escape(reasons)}</system-out>"
-    if failures:
-        body = f"<failure message={quoteattr(check.state)}>{escape(reasons)}</failure>"
+    failure = f"<failure message={quoteattr(check.state)}>{escape(reasons)}</failure>"
+    body = failure if failures else f"<system-out>{escape(reasons)}</system-out>"
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<testsuite name="visualjudge gate" tests="1" failures="{failures}">\n'

@@ -401,10 +401,11 @@ def people_pages(
     if len(site.places.datasets) != 1:
         raise UsageError(f"--people needs exactly one dataset, got {len(site.places.datasets)}")
     for name in raters:
-        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or "/" in name:
+        fits = name.isprintable() and "/" not in name and name == name.strip()
+        if not fits or not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
-                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got "
-                f"{name!r}"
+                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/' and without "
+                f"blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
     if not raters and not known_raters(stored):
@@ -418,9 +419,11 @@ def people_pages(
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it contains only labels")
     shelf = site.shelf(place.slug)
-    told = None
-    if files.instructions is not None:
-        told = read_instructions(files.instructions, "/instructions-image/{}".format)
+    told = (
+        None
+        if files.instructions is None
+        else read_instructions(files.instructions, "/instructions-image/{}".format)
+    )
     checksums: dict[str, Any] = {name: file_sha256(path) for name, path in given.items()}
     settings = replace(settings, **checksums)
     plan = plan_of(

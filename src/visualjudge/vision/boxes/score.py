@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from visualjudge.core.records import FloatArray
-from visualjudge.vision.boxes.record import Detection, Detections
+from visualjudge.vision.boxes.record import Detection, Detections, corners
 from visualjudge.vision.raster.overlaps import box_ious
 from visualjudge.vision.scoring.matching import crowds, labelled_f1, labelled_f1_by_class
 
@@ -35,9 +33,7 @@ def box_f1_by_class(
 
 def box_similarity(found: Sequence[Detection], real: Sequence[Detection]) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd region."""
-    ours, theirs = (
-        np.array([item.xyxy for item in side], np.float64).reshape(-1, 4) for side in (found, real)
-    )
+    ours, theirs = (corners(Detections(tuple(side))) for side in (found, real))
     return box_ious(ours, theirs, crowds(real))
 
 

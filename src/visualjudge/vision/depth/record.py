@@ -40,8 +40,6 @@ class DepthMap(Prediction):
         return self.values.shape[0], self.values.shape[1]
 
     def scaled(self, size: Size, target: Size) -> DepthMap:
-        if size == target:
-            return self
         return DepthMap(
             cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST), self.inverse
         )
@@ -74,7 +72,8 @@ def read(payload: Payload, reading: ReadContext) -> DepthMap:
     scale = 1.0 if payload.get("scale") is None else fields.number(payload["scale"], "scale")
     if scale <= 0:
         raise DataError(f"scale: must be a number above 0, got {scale:g}")
-    return DepthMap(values * scale if scale != 1 else values, bool(payload.get("inverse") or False))
+    inverse = fields.flag(payload.get("inverse"), "inverse")
+    return DepthMap(values * scale if scale != 1 else values, inverse)
 
 
 def write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:

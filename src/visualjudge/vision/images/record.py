@@ -62,8 +62,8 @@ def check(payload: Payload, reading: ReadContext) -> None:
     suffice.
     """
     with in_field("image"):
-        file = None if payload.get("image") is None else fields.path(payload["image"], reading.root)
-        if file is not None and checksums_agree(file):
+        stored = payload.get("image")
+        if stored is not None and checksums_agree(fields.path(stored, reading.root)):
             return
     read(payload, reading)
 

@@ -48,8 +48,9 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Ma
     """Add masks with the outline of an object where there is no object."""
     taken = [item.mask.box for item in truth.items]
     extra = []
-    for _ in range(scene.levels):
-        item = truth.items[rng.integers(len(truth.items))]
+    objects = [item for item in truth.items if item.mask.area]
+    for _ in range(scene.levels if objects else 0):
+        item = objects[rng.integers(len(objects))]
         box = elsewhere(item.mask.box, truth.size, rng, taken)
         taken.append(box)
         extra.append(replace(item, mask=_stretched(item.mask, box)))
@@ -93,19 +94,12 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rn
     cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
     label_map = numbered(truth)
     bent = cv2.remap(label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
-    items = [
-        replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)
-    ]
-    return merged(truth, items)
+    return renumbered(truth, bent)
 
 
 def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """A growing part of every segment loses its label."""
-    out = []
-    for item in truth.items:
-        part = lowest_share(item.mask.dense(), sweep(truth.size, rng), MOST_EATEN * severity)
-        out.append(replace(item, mask=mask_from_array(item.mask.dense() & ~part)))
-    return merged(truth, out)
+    return merged(truth, list(eaten(truth, severity, _scene, rng).items))
 
 
 def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
@@ -130,9 +124,7 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
     object at severity 1.
     """
     (item,) = truth.items
-    others = [
-        mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()
-    ]
+    others = _other_objects(truth, scene)
     if not others:
         return truth
     other = others[int(rng.integers(len(others)))].dense()
@@ -144,11 +136,13 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
 
 
 def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
-    """A growing part of the region is missing."""
-    (item,) = truth.items
-    dense = item.mask.dense()
-    part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
-    return truth.with_items([replace(item, mask=mask_from_array(dense & ~part))])
+    """A growing part of every region is missing."""
+    left = []
+    for item in truth.items:
+        dense = item.mask.dense()
+        part = lowest_share(dense, sweep(truth.size, rng), MOST_EATEN * severity)
+        left.append(replace(item, mask=mask_from_array(dense & ~part)))
+    return truth.with_items(left)
 
 
 # ---------------------------------------------------------------- pieces
@@ -214,11 +208,16 @@ def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
     return mask_from_array(full)
 
 
-def numbered(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
+def numbered(truth: Masks) -> np.ndarray:
     label_map = np.zeros(truth.size, dtype=np.uint16)
     for k, item in enumerate(truth.items):
         label_map[item.mask.window][item.mask.crop] = k + 1
     return label_map
+
+
+def renumbered(truth: Masks, label_map: np.ndarray) -> Masks:
+    items = [replace(x, mask=mask_from_array(label_map == k)) for k, x in enumerate(truth.items, 1)]
+    return merged(truth, items)
 
 
 def merged(truth: Masks, items: list[Instance]) -> Masks:
@@ -229,7 +228,11 @@ def merged(truth: Masks, items: list[Instance]) -> Masks:
     )
 
 
+def _other_objects(truth: Masks, scene: ErrorScene) -> list[Mask]:
+    region = truth.items[0].mask.dense()
+    return [mask for mask in scene.others if mask.area and not (mask.dense() & region).any()]
+
+
 def another_object(truth: Masks, scene: ErrorScene) -> bool:
     """Return whether there is an object besides the referred one."""
-    region = truth.items[0].mask.dense()
-    return any(mask.area and not (mask.dense() & region).any() for mask in scene.others)
+    return bool(_other_objects(truth, scene))

@@ -7,19 +7,13 @@ from dataclasses import replace
 
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.errors.levels import ErrorScene, Rng
-from visualjudge.vision.errors.matched import (
-    ItemErrors,
-    Moves,
-    aside,
-    side,
-)
+from visualjudge.vision.errors.matched import ItemErrors, Moves, aside, side
 from visualjudge.vision.masks import errors
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 # Severities of the errors that all options of a pair share.
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
-Rng = Rng
 
 
 def _box(item: Instance) -> Xyxy:
@@ -62,11 +56,7 @@ def misplaced(error: Error, severity_of_error: float) -> Error:
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
         to = side(severity, scene.levels, rng)
         moved = aside(errors.numbered(truth), severity, to, 0)
-        items = [
-            replace(item, mask=mask_from_array(moved == k + 1))
-            for k, item in enumerate(truth.items)
-        ]
-        return error(errors.merged(truth, items), severity_of_error, scene, rng)
+        return error(errors.renumbered(truth, moved), severity_of_error, scene, rng)
 
     return matched
 

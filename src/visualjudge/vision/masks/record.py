@@ -19,7 +19,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Mask, Size
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
-from visualjudge.vision.raster.images import largest_channel, read_samples
+from visualjudge.vision.raster.images import read_samples, single_channel
 from visualjudge.vision.raster.in_memory import rows, shaped
 from visualjudge.vision.raster.masks import (
     distinct_values,
@@ -29,8 +29,9 @@ from visualjudge.vision.raster.masks import (
     rle_of,
 )
 
-# Label-map values that mean no class.
+# Label-map values that mean no class, and the names that they may have.
 UNLABELLED = (0, 255)
+_NO_CLASS = {"background", "ignore", "unlabeled", "unlabelled", "void"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -145,7 +146,8 @@ def read_segments(payload: Payload, reading: ReadContext) -> Masks:
         values = payload["label_map"]
         if not isinstance(values, np.ndarray):
             with in_field("label_map"):
-                values = largest_channel(read_samples(fields.path(values, reading.root))[0])
+                samples = read_samples(fields.path(values, reading.root))[0]
+                values = single_channel(samples, "colours are no class numbers")
         return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
     return _read_items(fields.objects(payload, "segments"), "segments", reading)
 
@@ -181,11 +183,17 @@ def _classes(classes: Any) -> dict[int, str]:
     if not isinstance(classes, Mapping):
         raise DataError('classes: must be an object of number to name, such as {"1": "road"}')
     try:
-        return {int(number): str(name) for number, name in classes.items()}
+        names = {int(key): fields.label({"label": classes[key]}, "classes") for key in classes}
     except ValueError:
         raise DataError(
             'classes: contains a key that is not a number; write {"1": "road"}'
         ) from None
+    for number in UNLABELLED:
+        if names.get(number, "void").lower() not in _NO_CLASS:
+            raise DataError(
+                f"classes: {number} means unlabelled, got {names[number]!r}; renumber the class"
+            )
+    return names
 
 
 # ---------------------------------------------------------------- writing, files, size

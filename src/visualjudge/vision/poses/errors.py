@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from visualjudge.vision.poses.score import person_area
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES, MIRRORED, OKS_SIGMAS
 
 LOWEST_OKS = 0.4
+T = TypeVar("T")
 
 
 def jitter(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> People:
@@ -39,10 +41,8 @@ def inversion(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> P
         for a, b in MIRRORED
         if p.present[a] and p.present[b]
     ]
-    order = rng.permutation(len(pairs))
     points = [person.keypoints.copy() for person in truth.items]
-    for index in order[: counted(severity, len(pairs))]:
-        k, a, b = pairs[index]
+    for k, a, b in _some(pairs, severity, rng):
         points[k][[a, b]] = points[k][[b, a]]
     return _people(truth, points)
 
@@ -60,10 +60,8 @@ def swap(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People
         for name in np.flatnonzero(person.present & truth.items[other].present).tolist()
         if k < other or _nearest(truth, other) != k
     ]
-    order = rng.permutation(len(pairs))
     points = [person.keypoints.copy() for person in truth.items]
-    for index in order[: counted(0.5 * severity, len(pairs))]:
-        k, other, name = pairs[index]
+    for k, other, name in _some(pairs, 0.5 * severity, rng):
         points[k][name], points[other][name] = points[other][name].copy(), points[k][name].copy()
     return _people(truth, points)
 
@@ -75,18 +73,19 @@ def missed(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> Peop
         for k, person in enumerate(truth.items)
         for name in np.flatnonzero(person.present).tolist()
     ]
-    order = rng.permutation(len(present))
     points = [person.keypoints.copy() for person in truth.items]
-    for index in order[: counted(0.9 * severity, len(present))]:
-        k, name = present[index]
+    for k, name in _some(present, 0.9 * severity, rng):
         points[k][name] = 0
     return _people(truth, points)
 
 
+def _some(choices: list[T], share: float, rng: Rng) -> list[T]:
+    order = rng.permutation(len(choices))
+    return [choices[k] for k in order[: counted(share, len(choices))]]
+
+
 def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArray:
-    height, width = scene.size
-    points[:, 0] = points[:, 0].clip(0.5, width - 0.5)
-    points[:, 1] = points[:, 1].clip(0.5, height - 0.5)
+    points[:, :2] = points[:, :2].clip(0.5, np.array(scene.size[::-1]) - 0.5)
     points[~person.present] = person.keypoints[~person.present]
     return points
 

@@ -109,20 +109,11 @@ def read(payload: Payload, _reading: ReadContext) -> People:
 
 
 def _keypoints(numbers: Any, field: str) -> FloatArray:
-    if not isinstance(numbers, list | tuple | np.ndarray) or np.size(numbers) != KEYPOINT_NUMBERS:
+    values = numbers.ravel() if isinstance(numbers, np.ndarray) else numbers
+    if not isinstance(values, list | tuple | np.ndarray) or len(values) != KEYPOINT_NUMBERS:
         raise DataError(f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
-    if isinstance(numbers, list | tuple) and not all(isinstance(v, int | float) for v in numbers):
-        raise DataError(f"{field}: contains a value that is not a number")
-    try:
-        points = np.asarray(numbers, dtype=np.float64).reshape(17, 3)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{field}: contains a value that is not a number") from None
-    if not (np.abs(points) <= LARGEST_COORDINATE).all():  # NaN compares false
-        raise DataError(
-            f"{field}: contains a value that is not a finite number of at most "
-            f"{LARGEST_COORDINATE:g}"
-        )
-    return points
+    points = [fields.number(value, field, largest=LARGEST_COORDINATE) for value in values]
+    return np.array(points).reshape(17, 3)
 
 
 def write(prediction: People, writing: WriteContext) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,19 +29,12 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     crowds = [person for person in truth.items if person.iscrowd]
     found = list(prediction.items)
     check_pairs(len(found) * len(truth.items))
-    points = keypoints_of(found)
+    points = np.array([person.keypoints[:, :2] for person in found]).reshape(-1, 17, 2)
     present = np.array([person.present for person in found]).reshape(-1, 17)
     similarity = [_oks(points, present, person) for person in real]
     shares = [_shares_in(found, person) for person in crowds]
     columns = np.array([*similarity, *shares]).reshape(len(real) + len(crowds), len(found))
     return mean_f1(columns.T, np.arange(len(columns)) >= len(real))
-
-
-def keypoints_of(people: Sequence[Person]) -> FloatArray:
-    """Return the positions of the keypoints, shape (n, 17, 2): x, y."""
-    return np.array([person.keypoints[:, :2] for person in people], dtype=np.float64).reshape(
-        -1, 17, 2
-    )
 
 
 # Return object keypoint similarity between n predictions, (n, 17, 2) and (n, 17), and one ground

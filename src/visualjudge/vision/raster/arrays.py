@@ -43,10 +43,8 @@ def read_npz(path: Path) -> NDArray[Any]:
     """
     with archive(path, "array") as arrays:
         names = [name for name in arrays.namelist() if name.endswith(".npy")]
-        if not names:
-            raise DataError("the archive must contain an array, got none")
-        if len(names) > 1 and "depth.npy" not in names:
-            held = ", ".join(name.removesuffix(".npy") for name in names)
+        if len(names) != 1 and "depth.npy" not in names:
+            held = ", ".join(name.removesuffix(".npy") for name in names) or "none"
             raise DataError(f"the archive must contain one array, or one called depth, got {held}")
         with arrays.open("depth.npy" if len(names) > 1 else names[0]) as member:
             return _array(member)

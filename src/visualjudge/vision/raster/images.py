@@ -46,8 +46,9 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _TELLS_ORIENTATION = {"exif", "Raw profile type exif", "XML:com.adobe.xmp", "xmp"}
 _BAND_PIXELS = 2**20
-# Restored images exceed 1 a little; an image from 0 to 255 exceeds 2.
-_BRIGHTEST = 2.0
+# Restored images exceed 0 to 1 a little; an image from 0 to 255 exceeds 2, and one from -1 to 1 is
+# below -0.5 where it is dark.
+_DARKEST, _BRIGHTEST = -0.5, 2.0
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 # A PNG's numbers of the filter by the row above and of 8-bit RGB.
@@ -117,7 +118,7 @@ def pixels_of(image: Any) -> Pixels:
     Raises
     ------
     DataError
-        If it is something else, or has floating-point values far above 1.
+        If it is something else, or has floating-point values far below 0 or above 1.
     """
     if isinstance(image, Image.Image):
         return rgb_of(image)
@@ -129,8 +130,11 @@ def pixels_of(image: Any) -> Pixels:
     if array.dtype == np.uint8 and array.shape[2:] == (3,):
         return np.ascontiguousarray(array)
     if np.issubdtype(array.dtype, np.floating):
-        if not array.max() < _BRIGHTEST:
-            raise DataError(f"an image of {array.dtype} must be from 0 to 1, got {array.max():g}")
+        low, high = array.min(), array.max()
+        if not (low > _DARKEST and high < _BRIGHTEST):  # false for NaN
+            raise DataError(
+                f"an image of {array.dtype} must be from 0 to 1, got {low:g} to {high:g}"
+            )
         array = np.rint(np.clip(array, 0, 1) * 255)
     elif array.dtype == np.uint16:
         array = np.rint(array / 257.0)
@@ -138,7 +142,8 @@ def pixels_of(image: Any) -> Pixels:
         array = array * 255
     elif array.dtype != np.uint8:
         raise DataError(f"an image array must be uint8, uint16 or float, got {array.dtype}")
-    return rgb_of(Image.fromarray(array.astype(np.uint8).squeeze()))
+    channels = array[:, :, 0] if array.shape[2:] == (1,) else array
+    return rgb_of(Image.fromarray(channels.astype(np.uint8)))
 
 
 def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[Any], str]:
@@ -320,23 +325,27 @@ def read_depth(path: str | Path) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-# Return the values of an image whose channels are equal; a colour map cannot be converted back to
-# depth.
 def _one_channel(file: Path) -> NDArray[Any]:
     with opened(file) as image:
         check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before decoding
         values = stored_samples(image.convert("RGB") if image.mode in ("P", "PA") else image)
+    hint = "a colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
+    return single_channel(values, hint)
+
+
+def single_channel(values: NDArray[Any], hint: str) -> NDArray[Any]:
+    """Return the values of H×W, or of H×W×C without alpha; colours, an error with ``hint``, are
+    none.
+    """
     if values.ndim == 2 or values.shape[2] < 3:
         return largest_channel(values)
-    red, green, blue = (values[:, :, k] for k in range(3))
-    differ = float(((red != green) | (green != blue)).mean())
+    differ = (values[:, :, 1:3] != values[:, :, :1]).any(axis=2).mean()
     if differ > 0:
         raise DataError(
-            f"{file}: must have one channel, got {values.shape[2]} that differ in "
-            f"{100 * differ:.0f} % of the pixels; a "
-            "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
+            f"must have one channel, got {values.shape[2]} that differ in {100 * differ:.0f} % of "
+            f"the pixels; {hint}"
         )
-    return red
+    return values[:, :, 0]
 
 
 _ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {

@@ -15,6 +15,8 @@ def array_of(value: Any) -> NDArray[Any] | None:
     """Return the NumPy array of an array-like object; None for others, also for lists."""
     if hasattr(value, "detach"):  # a torch tensor, which may need a gradient or be on a GPU
         value = value.detach().cpu()
+        if "bfloat16" in str(value.dtype):  # NumPy has none
+            value = value.float()
     like = hasattr(value, "__array__") or hasattr(value, "__array_interface__")
     return np.asarray(value) if like and not isinstance(value, np.generic) else None
 
@@ -35,7 +37,7 @@ def shaped(
     except ValueError:  # lists of different lengths
         array = None
     if array is not None and not array.size and shape[0] == "N":
-        array = np.zeros([0 if isinstance(side, str) else side for side in shape])
+        array = np.zeros([0 if isinstance(side, str) else side for side in shape], np.intp)
     wanted = f"must be ({', '.join(map(str, shape))}) {words}"
     if array is None:
         raise DataError(f"{field}: {wanted}, got {type(value).__name__}")
@@ -55,7 +57,7 @@ def supervision_columns(given: Any) -> Any:
     labels = given.class_id if names is None else names
     return {
         "boxes": given.xyxy,
-        "masks": given.mask,
+        "masks": given.mask if len(given.xyxy) else [],
         "scores": given.confidence,
         "labels": labels,
     }

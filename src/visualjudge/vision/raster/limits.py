@@ -4,6 +4,7 @@ docs/security.md.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 
@@ -60,10 +61,7 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     """
     if len(shape) < 2 or any(side < 0 for side in shape):
         raise DataError(f"{what} must be H×W, got shape {tuple(shape)}"[:200])
-    number = 1
-    for side in shape:
-        number *= side
-    bound = most_pixels()
+    number, bound = math.prod(shape), most_pixels()
     if number > bound * (4 if len(shape) > 2 else 1):
         size = "×".join(map(str, shape))[:100]
         raise DataError(

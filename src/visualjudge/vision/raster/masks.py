@@ -111,9 +111,9 @@ def _outline(ring: NDArray[np.float64]) -> int:
 def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     """Read a mask from an image file, which must have (height, width) ``size`` if given.
 
-    In a file with two values, the mask has the higher value. Other files (a JPEG, an antialiased
-    edge) are thresholded at half the range of their type, provided that at most a fifth of the
-    pixels lie between 10 % and 90 % of it.
+    In a file with two values, the mask has the higher value; three are ambiguous. Other files (a
+    JPEG, an antialiased edge) are thresholded at half the range of their type, provided that at
+    most a fifth of the pixels lie between 10 % and 90 % of it.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
             f"{path}: must be black and white, got {100 * between:.0f} % of the pixels in between: "
             "is it a photograph?"
         )
-    if distinct[-1] <= top // 2:
+    if len(distinct) == 3 or distinct[-1] <= top // 2:  # classes, or an area to ignore
         numbers = ", ".join(map(str, distinct[:4]))
         raise DataError(
             f"{path}: must be black and white, got the values {numbers}, … up to {distinct[-1]} "
@@ -184,11 +184,13 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
 
 
-# Refuse probabilities, soft edges and numbers of instances, of which > 0 is no mask.
+# Return the pixels of the higher of two values, as in a file. Refuse probabilities, soft edges and
+# numbers of instances.
 def _mask_of_two_values(values: NDArray[Any]) -> Mask:
-    if values.dtype != np.bool_ and len(distinct_values(values)) > 2:
+    distinct = [] if values.dtype == np.bool_ else distinct_values(values)
+    if len(distinct) > 2 or not np.isfinite(distinct).all():
         raise DataError(f"a mask must be bool or have two values, got an array of {values.dtype}")
-    return mask_from_array(values)
+    return mask_from_array(values == distinct[-1] if len(distinct) == 2 else values)
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
