@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
+from visualjudge.core.jsons import Json
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
 from visualjudge.runs.budget import money
@@ -412,7 +413,7 @@ class Pages:
         return path
 
 
-def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]) -> dict[str, Any]:
+def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]) -> Json:
     """Return one question for the grid, with the beginning of its prompt if no option has an image
     or text to show.
     """

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from visualjudge.clients.cache import default_cache_dir
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import (
@@ -37,7 +37,7 @@ class DatasetPlace:
     slug: str
     name: str
     root: Path
-    meta: Mapping[str, Any]
+    meta: Fields
 
     @property
     def checksum(self) -> str | None:
@@ -60,7 +60,7 @@ class RunPlace:
     root: Path
     dataset: str | None
 
-    def info(self) -> Mapping[str, Any]:
+    def info(self) -> Fields:
         """Return the current ``run.json``; empty if it cannot be read."""
         return _info(self.root)
 
@@ -99,7 +99,7 @@ def find_places(folders: Sequence[str | Path]) -> Places:
         If a folder does not exist or holds nothing to show.
     """
     datasets: dict[Path, DatasetPlace] = {}
-    runs: dict[Path, Mapping[str, Any]] = {}
+    runs: dict[Path, Fields] = {}
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder")
@@ -143,7 +143,7 @@ def _children(folder: Path) -> list[Path]:
     return [entry for entry in named if not entry.is_symlink() and entry.is_dir()]
 
 
-def _asked(info: Mapping[str, Any], datasets: Mapping[Path, DatasetPlace]) -> str | None:
+def _asked(info: Fields, datasets: Mapping[Path, DatasetPlace]) -> str | None:
     """Return the slug of a run's dataset by its path, else by its checksum, since folders move."""
     stated, checksum = stated_dataset(info), stated_checksum(info)
     if stated and "\0" not in stated and (here := datasets.get(Path(stated).resolve())):
@@ -152,7 +152,7 @@ def _asked(info: Mapping[str, Any], datasets: Mapping[Path, DatasetPlace]) -> st
     return next(same, None)
 
 
-def _named_by(info: Mapping[str, Any]) -> DatasetPlace | None:
+def _named_by(info: Fields) -> DatasetPlace | None:
     """Return the dataset that only a run names, if the run states its checksum."""
     stated, checksum = stated_dataset(info), stated_checksum(info)
     if not stated or not checksum or "\0" in stated or REMOTE.match(stated):
@@ -183,7 +183,7 @@ def _is_run(folder: Path) -> bool:
         return False
 
 
-def _info(run: Path) -> Mapping[str, Any]:
+def _info(run: Path) -> Fields:
     try:
         return RunFolder(run).manifest()
     except (DataError, OSError):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question, Verdict
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
@@ -216,7 +216,7 @@ def _parts(prompt: str, images: tuple[str, ...]) -> list[tuple[str, str | None]]
     return [("", text) if is_image else (text.strip("\n"), None) for text, is_image in runs]
 
 
-def step(shelf: Shelf, rows: Sequence[int], row: int) -> dict[str, Any]:
+def step(shelf: Shelf, rows: Sequence[int], row: int) -> Json:
     """Return a question's position in the selection (None if it is not in it), their number, and
     the ids of the questions before and after it.
     """

@@ -7,12 +7,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.jsons import Fields
 from visualjudge.core.workers import Workers
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
@@ -39,7 +38,7 @@ class RunState:
     """
 
     run: RunPlace
-    info: Mapping[str, Any]
+    info: Fields
     state: str
     done: int
     asked: int | None
@@ -199,7 +198,7 @@ class Site:
         return RunState(run, info, known, done, asked, totals)
 
 
-def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
+def _state(run: RunPlace, info: Fields, *, complete: bool) -> str:
     """Return the state of a run; ``complete`` tells that all verdicts are present, as in a run of
     published replies, which has no end time.
     """

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from visualjudge.analysis.decisions.label_files import read_queue
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Fields
 from visualjudge.core.records import QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
@@ -102,7 +102,7 @@ Facts = tuple[QuestionType, int, float | None, bool, str]
 
 
 def _facts(shelf: Shelf) -> list[Facts]:
-    values: Mapping[str, Any] = shelf.study.values
+    values: Fields = shelf.study.values
     found = shelf.study.all(
         "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
     )

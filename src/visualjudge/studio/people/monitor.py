@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from visualjudge.core.answers import CLOSE, is_right
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Question
 from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.people.rating_run import Rater
@@ -82,10 +83,10 @@ def _same(one: Any, other: Any) -> bool:
 
 
 # The answers by question id, of each rater or judge.
-Answers = Mapping[str, Mapping[str, Any]]
+Answers = Mapping[str, Fields]
 
 
-def answers_of(raters: Iterable[Rater]) -> dict[str, dict[str, Any]]:
+def answers_of(raters: Iterable[Rater]) -> dict[str, Json]:
     """Return each rater's answers to ordinary questions."""
     return {
         rater.name: {
@@ -112,9 +113,9 @@ def same_answers(people: Answers, judges: Answers) -> list[tuple[str, str, int, 
     return found
 
 
-def disagreements(people: Answers) -> dict[str, dict[str, Any]]:
+def disagreements(people: Answers) -> dict[str, Json]:
     """Return the questions to which two raters gave different answers, with all of them."""
-    given: dict[str, dict[str, Any]] = {}
+    given: dict[str, Json] = {}
     for rater, answers in people.items():
         for name, value in answers.items():
             given.setdefault(name, {})[rater] = value

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from visualjudge.core import jsons
 from visualjudge.core.answers import is_right
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK, Question, Verdict
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
@@ -76,7 +77,7 @@ def shown_images(question: Question, slot: Slot) -> list[str]:
     return [*original_images(question), *(image for image in shown if image)]
 
 
-def view(question: Question, slot: Slot, name: str, address: str) -> dict[str, Any]:
+def view(question: Question, slot: Slot, name: str, address: str) -> Json:
     """Return what the rater's page is sent: the question in the order of the slot.
 
     Parameters
@@ -182,11 +183,11 @@ class PeoplePages:
             more=max(len(apart) - MOST_APART, 0),
         )
 
-    def _judged(self, people: Answers) -> dict[str, dict[str, Any]]:
+    def _judged(self, people: Answers) -> dict[str, Json]:
         """Return what the judges whose runs are open said to the questions that people answered."""
         names = {name for answers in people.values() for name in answers}
         rows = dict(zip(self.shelf.study.rows_of(names), names, strict=True))
-        judged: dict[str, dict[str, Any]] = {}
+        judged: dict[str, Json] = {}
         for row, verdicts in verdicts_on(self.shelf, list(rows)).items():
             for verdict in verdicts:
                 if verdict.outcome in ("right", "wrong", "no right answer"):
@@ -333,12 +334,12 @@ class PeoplePages:
                 return slot
         raise Stale("this question is no longer open")
 
-    def _next(self, name: str, feedback: Mapping[str, Any] | None = None) -> Response:
+    def _next(self, name: str, feedback: Fields | None = None) -> Response:
         slot = self.run.next(name)
         shown = self._view(name, slot) if slot else None
         return self._json(name, shown, feedback=feedback)
 
-    def _view(self, name: str, slot: Slot) -> dict[str, Any]:
+    def _view(self, name: str, slot: Slot) -> Json:
         key = self.tokens.slot(name, slot.id, slot.turn)
         return view(
             self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}"
@@ -353,9 +354,9 @@ class PeoplePages:
     def _json(
         self,
         name: str,
-        shown: Mapping[str, Any] | None,
-        given: Mapping[str, Any] | None = None,
-        feedback: Mapping[str, Any] | None = None,
+        shown: Fields | None,
+        given: Fields | None = None,
+        feedback: Fields | None = None,
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**shown, "given": given}
@@ -370,7 +371,7 @@ class PeoplePages:
         )
 
 
-def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
+def _feedback(slot: Slot, given: Given, question: Question) -> Fields | None:
     """Return the feedback after a practice question: whether it was right, and the answer in the
     letters shown.
     """
@@ -424,7 +425,7 @@ def people_pages(
         if files.instructions is None
         else read_instructions(files.instructions, "/instructions-image/{}".format)
     )
-    checksums: dict[str, Any] = {name: file_sha256(path) for name, path in given.items()}
+    checksums: Json = {name: file_sha256(path) for name, path in given.items()}
     settings = replace(settings, **checksums)
     plan = plan_of(
         shelf,

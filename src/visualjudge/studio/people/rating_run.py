@@ -17,6 +17,7 @@ from typing import Any, get_args
 from visualjudge import __version__
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.asks import changes
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
@@ -60,7 +61,7 @@ class Given:
 
 
 def read_answer(
-    raw: Mapping[str, Any],
+    raw: Fields,
     slot: Slot,
     kind: QuestionType,
     *,
@@ -135,7 +136,7 @@ class Rater:
 
     name: str
     slots: list[Slot] = field(default_factory=list)
-    lines: list[dict[str, Any]] = field(default_factory=list)
+    lines: list[Json] = field(default_factory=list)
     pending: Slot | None = None
     leased: float = 0.0
 
@@ -195,7 +196,7 @@ class RatingRun:
         self._manifest["people"]["raters"] = sorted(self.raters)
         self._folder.write_manifest(self._manifest)
 
-    def _take_in(self, record: dict[str, Any]) -> None:
+    def _take_in(self, record: Json) -> None:
         """Apply a line of the journal; a later line on the same slot replaces the earlier one."""
         self._check(record)
         rater = self.raters.setdefault(str(record.get("rater")), Rater(str(record.get("rater"))))
@@ -211,7 +212,7 @@ class RatingRun:
         self._taken.setdefault(slot.id, set()).add(rater.name)
         self._keys[slot.id, slot.order] += 1
 
-    def _check(self, record: Mapping[str, Any]) -> None:
+    def _check(self, record: Fields) -> None:
         """Raise DataError if a line was not written by a study."""
         where = f"{self._folder.journal_path}: the answer on {str(record.get('id'))[:80]!r}"
         jsons.check_kinds(where, record, _ROW)
@@ -314,7 +315,7 @@ class RatingRun:
         with self._lock:
             return Counter(len(self._taken.get(name, ())) for name in self.plan.wanted)
 
-    def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
+    def back(self, name: str, steps: int) -> tuple[Slot, Json] | None:
         """Return the slot and answer from ``steps`` questions ago (1 is the last), for a
         correction.
         """
@@ -386,7 +387,7 @@ class RatingRun:
 
 def _line(
     slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool, probability: float | None
-) -> dict[str, Any]:
+) -> Json:
     """Return a verdict as a line of ``verdicts.jsonl``, followed by the fields that only people's
     runs have.
     """
@@ -409,7 +410,7 @@ def _line(
     return line | {name: value for name, value in extra.items() if value}
 
 
-def _slot_of(record: Mapping[str, Any]) -> Slot:
+def _slot_of(record: Fields) -> Slot:
     return Slot(
         str(record.get("id")),
         record.get("purpose", "question"),
@@ -419,16 +420,14 @@ def _slot_of(record: Mapping[str, Any]) -> Slot:
     )
 
 
-def known_raters(manifest: Mapping[str, Any]) -> list[str]:
+def known_raters(manifest: Fields) -> list[str]:
     """Return the raters that a study already has."""
     people = manifest.get("people")
     raters = people.get("raters") if isinstance(people, dict) else None
     return [name for name in raters if isinstance(name, str)] if isinstance(raters, list) else []
 
 
-def _manifest(
-    plan: Plan, dataset: Mapping[str, str | None], old: Mapping[str, Any]
-) -> dict[str, Any]:
+def _manifest(plan: Plan, dataset: Mapping[str, str | None], old: Fields) -> Json:
     return {
         **PEOPLE,
         "parameters": {
