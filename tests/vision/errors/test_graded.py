@@ -36,6 +36,7 @@ from visualjudge.vision.predictions import (
     Masks,
     People,
     Person,
+    read_prediction,
 )
 from visualjudge.vision.raster.masks import mask_from_array
 
@@ -104,6 +105,19 @@ def test_a_person_without_keypoints_and_box_stays_as_it_is() -> None:
     (first, *_) = perturbed("keypoint", "jitter", truth, ErrorScene((40, 40)), seed=0, key="k")
     assert not first[1].items[0].present.any()
     assert (first[1].items[1].keypoints != points).any()
+
+
+def test_a_mask_without_pixels_is_put_nowhere_else() -> None:
+    size = 40, 60
+    empty, full = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+    full[5:15, 5:20] = True
+    masks = [{"label": "dog", "segmentation": mask} for mask in (empty, full)]
+    truth = read_prediction("instance_segmentation", {"instances": masks})
+    found = graded(
+        "instance_segmentation", "background", truth, ErrorScene(size, ("dog",), 3), seed=1, key="a"
+    )
+    assert found
+    assert all(mask.area for one in found for mask in one.prediction.regions()[2:])
 
 
 def test_swap_needs_two_people() -> None:

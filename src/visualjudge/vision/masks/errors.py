@@ -48,8 +48,9 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Ma
     """Add masks with the outline of an object where there is no object."""
     taken = [item.mask.box for item in truth.items]
     extra = []
-    for _ in range(scene.levels):
-        item = truth.items[rng.integers(len(truth.items))]
+    objects = [item for item in truth.items if item.mask.area]
+    for _ in range(scene.levels if objects else 0):
+        item = objects[rng.integers(len(objects))]
         box = elsewhere(item.mask.box, truth.size, rng, taken)
         taken.append(box)
         extra.append(replace(item, mask=_stretched(item.mask, box)))
