@@ -56,4 +56,4 @@ def label(
         "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
     )
     following("correct", run, "--labels", out)
-    end_with(queue.remarks.problems)
+    end_with([*queue.problems, *queue.remarks.problems])

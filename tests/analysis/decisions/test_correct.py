@@ -244,6 +244,11 @@ def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
     (tmp_path / "l.csv").write_text(labels.read_text().replace("score", "answer"))
     queue = label_study(_scored(world), 8, labels=tmp_path / "l.csv")
     assert queue.table()["score"].to_list() == ["5.0"] * 12 + [None] * 8
+    assert not queue.problems
+    with (tmp_path / "l.csv").open("a") as file:
+        file.write("s59-4,64,0.2\n")
+    (lost,) = label_study(_scored(world), 8, labels=tmp_path / "l.csv").problems
+    assert "s59-4: answer: must be a number from 0 to 10, got '64'" in str(lost)
 
 
 def test_scores_of_one_annotation_in_two_encodings_are_averaged(tmp_path: Path) -> None:

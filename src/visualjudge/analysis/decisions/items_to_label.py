@@ -15,7 +15,7 @@ from visualjudge.analysis.decisions.judged_items import NOUNS, item_of, items, r
 from visualjudge.analysis.decisions.label_files import FORMS, of_kind, place, read_labels
 from visualjudge.analysis.statistics import draw
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.seeding import rng_for
 
 USUAL = 50
@@ -25,7 +25,8 @@ USUAL = 50
 @dataclass(frozen=True, eq=False)
 class LabelQueue:
     """The queue of items to label; ``by`` is ``annotation_id`` or ``question_id``. Existing labels
-    come first in ``rows``; ``drawn`` counts the others, ``pool`` the items without a label.
+    come first in ``rows``; ``drawn`` counts the others, ``pool`` the items without a label;
+    ``problems`` are of labels that were left out.
     """
 
     by: str
@@ -33,6 +34,7 @@ class LabelQueue:
     drawn: int
     pool: int
     remarks: Remarks = NO_REMARKS
+    problems: tuple[Problem, ...] = ()
 
     def table(self) -> pl.DataFrame:
         """Return the queue as ``visualjudge correct --labels`` reads it, once the empty column is
@@ -67,13 +69,13 @@ def label_study(
         or if existing labels were drawn with different probabilities.
     """
     judged = (one for one in ("scoring", "pairwise", "ranking") if items(study, one).comparable)
-    chosen, known = kind or next(judged, "scoring"), None
+    chosen, known, problems = kind or next(judged, "scoring"), None, tuple[Problem, ...]()
     if labels is not None:
         chosen, known = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen))
     rows = found.rows.with_columns(y=pl.lit(None), label=pl.lit(None, pl.String))
     if known is not None:
-        placed = place(known, found, study)[0]
+        placed, problems = place(known, found, study)
         if placed["probability"].drop_nulls().n_unique() > 1:
             raise DataError(
                 f"{labels}: probability must be equal for all labels, to draw more; got several"
@@ -86,8 +88,9 @@ def label_study(
         raise DataError(
             f"--n must be at most the {left.height} {NOUNS[chosen]}s without a label, got {many}"
         )
-    rng = rng_for(seed, "label", chosen, many)
-    picked = draw(left.height, many, rng, left["source"].to_numpy())
+    picked = draw(
+        left.height, many, rng_for(seed, "label", chosen, many), left["source"].to_numpy()
+    )
     by, name = "question_id", pl.col("item")
     if chosen == "scoring":  # with its task, if several tasks have the annotation
         shared = once.filter(pl.col("annotation").is_duplicated())["annotation"].implode()
@@ -109,4 +112,6 @@ def label_study(
     queue = table.select(
         pl.exclude("item", "image", "sources"), image_id="image", sources="sources"
     )
-    return LabelQueue(by, queue.cast(pl.String), many, left.height, remarks_on(study.runs))
+    return LabelQueue(
+        by, queue.cast(pl.String), many, left.height, remarks_on(study.runs), problems
+    )
