@@ -333,14 +333,6 @@ def test_restored_image_may_come_without_its_source(tmp_path: Path) -> None:
     assert len(list(DataFolder(tmp_path).annotations("lowlevel-deblur"))) == 6
 
 
-def test_an_edit_must_have_its_source(tmp_path: Path) -> None:
-    make_folder(tmp_path, tasks=["generation_editing"])
-    (tmp_path / "images/generation_editing.json").write_text("{}")
-    opened = DataFolder(tmp_path)
-    assert list(opened.annotations("generation_editing")) == []
-    assert {problem.field for problem in opened.problems} == {"image_id"}
-
-
 def test_two_files_of_one_task_are_an_error(folder: Path) -> None:
     (folder / "annotations/object_detection_annotations.jsonl").write_text("")
     with pytest.raises(DataError, match="keep one"):

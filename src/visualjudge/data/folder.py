@@ -246,9 +246,7 @@ class DataFolder:
         self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str
     ) -> None:
         record, reason = images.get(note.image_id, (None, ""))
-        if record is not None or (
-            not reason and type_of(note.task).is_image and not TASKS[note.task].edits
-        ):
+        if record is not None or (not reason and type_of(note.task).is_image):
             return
         index = self._index(note.task)
         where = f"{index.parent.name}/{index.name}"
