@@ -28,7 +28,6 @@ from starlette.staticfiles import StaticFiles
 from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
-from visualjudge.core.jsons import Json
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
 from visualjudge.runs.budget import money
@@ -413,7 +412,7 @@ class Pages:
         return path
 
 
-def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]) -> Json:
+def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]) -> dict[str, Any]:
     """Return one question for the grid, with the beginning of its prompt if no option has an image
     or text to show.
     """

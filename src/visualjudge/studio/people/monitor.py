@@ -75,8 +75,8 @@ def _share(hits: Sequence[bool]) -> Measured:
     return Measured(sum(hits) / len(hits) if hits else None, len(hits))
 
 
+# Return whether two answers agree; scores agree within 1, like the tolerance for the truth.
 def _same(one: Any, other: Any) -> bool:
-    """Return whether two answers agree; scores agree within 1, like the tolerance for the truth."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         return abs(one - other) <= CLOSE
     return bool(one == other)
