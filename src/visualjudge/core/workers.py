@@ -129,9 +129,9 @@ def _to_file(apply: Callable[[Chunk], Any], folder: str, chunk: Chunk) -> Path:
         raise RunError(f"{folder}: cannot be used: {error}; set TMPDIR to another folder") from None
 
 
-def _from_file(path: Path) -> Any:
-    result = pickle.loads(path.read_bytes())
-    path.unlink()
+def _from_file(scratch: Path) -> Any:
+    result = pickle.loads(scratch.read_bytes())
+    scratch.unlink()
     return result
 
 
