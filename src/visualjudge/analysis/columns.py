@@ -35,7 +35,6 @@ from visualjudge.analysis.pairwise_figures import (
 )
 from visualjudge.analysis.table_layout import (
     Column,
-    Json,
     Layout,
     as_named,
     block,
@@ -47,6 +46,7 @@ from visualjudge.analysis.table_layout import (
     plain,
 )
 from visualjudge.analysis.value_and_interval import Ends, Estimate
+from visualjudge.core.jsons import Json
 
 HOLM = named("p_holm", "p (Holm)", p_value)
 SCOPE = named("value", "Questions")

@@ -14,7 +14,7 @@ from visualjudge.analysis.columns import COMPARISON, DATASET, JUDGE, LEAK
 from visualjudge.analysis.decisions.card import IN_METRICS, Card
 from visualjudge.analysis.figures import Results
 from visualjudge.analysis.statistics.reliability import DRAWS
-from visualjudge.analysis.table_layout import Json
+from visualjudge.core.jsons import Json
 
 
 def document(results: Results, card: Card) -> Json:
@@ -32,14 +32,11 @@ def document(results: Results, card: Card) -> Json:
     }
 
 
-Row = dict[str, Any]
-
-
-def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Json:
     """Flatten nested objects into dotted columns and an interval into _low and _high; omit other
     lists.
     """
-    out: Row = {}
+    out: Json = {}
     for key, value in row.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -61,7 +58,7 @@ LISTS = ("bias", "sensitivity", "variance")
 
 def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return all tables of ``metrics`` by name."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[Json]] = {}
     for judge in metrics["judges"]:
         found = {
             "headline": [{name: judge[name] for name in HEADLINE}],

@@ -12,9 +12,9 @@ import numpy as np
 
 from visualjudge.analysis.figure_text import NONE, number, percent, percents, points, span
 from visualjudge.core import text_tables
+from visualjudge.core.jsons import Json
 
 Row = TypeVar("Row")
-Json = dict[str, Any]
 Format = Callable[[Any], str]
 
 

@@ -66,7 +66,6 @@ from visualjudge.analysis.statistics import (
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.table_layout import (
     Column,
-    Json,
     Layout,
     as_named,
     block,
@@ -83,6 +82,7 @@ from visualjudge.analysis.value_and_interval import (
     Estimate,
 )
 from visualjudge.analysis.without_truth import in_both_orders
+from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table, folded
 
 Part = Table | tuple[str, ...]

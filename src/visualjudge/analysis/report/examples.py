@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from PIL import Image
@@ -18,6 +17,7 @@ from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
+from visualjudge.core.jsons import Fields
 from visualjudge.core.records import LETTERS
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
@@ -28,7 +28,6 @@ USUAL = 6
 SIDE = 360
 """Longest side of an image, in pixels."""
 LONGEST_REPLY = 1500
-Row = Mapping[str, Any]
 """A row of the table of answers, with ``why`` it was chosen."""
 
 
@@ -110,12 +109,12 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
     return _examples(study, second, rows)
 
 
-def _examples(study: Study, run: int, rows: Sequence[Row]) -> list[Example]:
+def _examples(study: Study, run: int, rows: Sequence[Fields]) -> list[Example]:
     known = study.find([row["id"] for row in rows])
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
 
 
-def _example(study: Study, run: int, row: Row, placed: Placed | None) -> Example:
+def _example(study: Study, run: int, row: Fields, placed: Placed | None) -> Example:
     reply = read_reply(study.runs[run], row["offset"]).get("raw_response")
     turned = row["order"] == "BA"
     side = -1 if turned else 1

@@ -94,8 +94,11 @@ def contents(path: Path) -> Any:
     check_file(path, KINDS[suffix])
     if suffix == ".xlsx":
         with archive(path, "workbook") as members:
-            names = members.namelist()
-        sheets = [name for name in names if re.fullmatch(r"xl/worksheets/[^/]*\.xml", name)]
+            sheets = [
+                name
+                for name in members.namelist()
+                if re.fullmatch(r"xl/worksheets/[^/]*\.xml", name)
+            ]
         if len(sheets) > 1:
             warnings.warn(f"{path}: the first of {len(sheets)} sheets is read", stacklevel=2)
         return [row for row in workbook_rows(path) if row]
@@ -120,6 +123,7 @@ def contents(path: Path) -> Any:
 
 
 def _check_values(path: Path) -> None:
+    most = max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
     count, quotes, long, names, rest = 0, 0, 0, 0, b""
     with open_file(path, "table") as file:
         for block in iter(partial(file.read, MIB), b""):
@@ -131,11 +135,7 @@ def _check_values(path: Path) -> None:
             quotes += len(pieces) - 1
             long = 0 if len(pieces) > 1 else long + len(block)
             names = outside.rpartition(b"}")[2].count(b":") + (0 if b"}" in outside else names)
-            if (
-                count > max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
-                or names > MOST_ROWS
-                or long > LONGEST_RECORD
-            ):
+            if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
                 raise DataError(
                     f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} of them in "
                     f"an object, none of more than {LONGEST_RECORD // MIB} MiB"

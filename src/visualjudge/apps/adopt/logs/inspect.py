@@ -10,8 +10,7 @@ from typing import Any
 from visualjudge.apps.adopt.answers import is_answer
 from visualjudge.apps.adopt.files import at, log_row, texts_of
 from visualjudge.core.errors import DataError
-
-Json = dict[str, Any]
+from visualjudge.core.jsons import Json
 
 
 def rows(path: Path, log: Any) -> list[Json]:

@@ -12,13 +12,13 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopt.files import at, log_row
+from visualjudge.core.jsons import Json
 
 GRADED = (
     *("llm-rubric", "search-rubric", "g-eval", "factuality", "model-graded-", "answer-relevance"),
     *("context-", "conversation-relevance"),
 )
 """Prefixes of the assertions that a model scores."""
-Json = dict[str, Any]
 
 
 def rows(path: Path, log: Any) -> Iterator[Json]:
