@@ -50,7 +50,9 @@ class Design:
         score = 5 + 2 * (np.where(bad, -0.5, 0.5) * self.separation + noise())
         score = np.full(image.size, 7.0) if self.constant else np.clip(score, 0, 10)
         score = np.round(score, 0 if self.whole_scores else 3)
-        return pl.DataFrame({"cluster": image, "score": score, "truth": np.where(bad, 2.0, 8.0)})
+        return pl.DataFrame(
+            {"cluster": image, "score": score, "truth": np.where(bad, 2.0, 8.0)}
+        )
 
 
 USUAL = Design()
@@ -77,7 +79,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--studies", type=int, default=400)
     studies = options.parse_args().studies
-    print("| Design | Keeps the risk | Accepts | Best | No score |\n|---|---:|---:|---:|---:|")
+    print(
+        "| Design | Keeps the risk | Accepts | Best | No score |\n|---|---:|---:|---:|---:|"
+    )
     for name, design in DESIGNS.items():
         print(f"| {name} | {row(design, studies)} |", flush=True)
 
@@ -93,9 +97,13 @@ def row(design: Design, studies: int) -> str:
 
     def at(threshold: float) -> tuple[float, float]:
         last = np.searchsorted(-score, -threshold, side="right") - 1
-        return (0.0, 0.0) if last < 0 else (bad[last] / all_[last], all_[last] / all_[-1])
+        return (
+            (0.0, 0.0) if last < 0 else (bad[last] / all_[last], all_[last] / all_[-1])
+        )
 
-    tried = [at(float(s)) for s in np.unique(np.quantile(score, np.linspace(0, 1, 500)))]
+    tried = [
+        at(float(s)) for s in np.unique(np.quantile(score, np.linspace(0, 1, 500)))
+    ]
     best = max([share for risk, share in tried if risk <= RISK], default=0.0)
     kept, accepted, none = 0, 0.0, 0
     for _ in range(studies):

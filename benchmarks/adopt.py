@@ -41,7 +41,11 @@ def rows(count: int, texts: int | None) -> list[dict[str, str]]:
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
-    for name, texts in (("no replies", None), ("1,000 replies", 1_000), ("all differ", 0)):
+    for name, texts in (
+        ("no replies", None),
+        ("1,000 replies", 1_000),
+        ("all differ", 0),
+    ):
         with tempfile.TemporaryDirectory() as folder:
             table = Path(folder) / "verdicts.csv"
             pl.DataFrame(rows(count, texts)).write_csv(table)

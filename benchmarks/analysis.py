@@ -33,7 +33,10 @@ TASKS = (
     "depth_estimation",
 )
 STEMS = ("pixel_a", "pixel_b", "pixel_c", "text_a", "text_b", "combo")
-PROMPT = "You are shown two predictions for one image. Which is better? <image><image><image>\n" * 6
+PROMPT = (
+    "You are shown two predictions for one image. Which is better? <image><image><image>\n"
+    * 6
+)
 
 
 def question(i: int, images: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -67,7 +70,11 @@ def question(i: int, images: int, rng: np.random.Generator) -> dict[str, Any]:
         "sources": [f"model{(pair + k) % 8}" for k in range(count)],
         "prompt": PROMPT,
         "images": ["media/original.png", "media/a.png", "media/b.png"],
-        "answer": scores[0] if kind == "scoring" else order[0] if kind == "pairwise" else order,
+        "answer": scores[0]
+        if kind == "scoring"
+        else order[0]
+        if kind == "pairwise"
+        else order,
         "features": features,
     }
 
@@ -78,7 +85,9 @@ def verdict(q: dict[str, Any], order: str, rng: np.random.Generator) -> dict[str
     if q["question_type"] == "scoring":
         value = float(np.clip(round(value + rng.normal()), 0, 10))
     elif rng.random() < 0.2:
-        value = {"A": "B", "B": "A"}[value] if q["question_type"] == "pairwise" else "ABC"
+        value = (
+            {"A": "B", "B": "A"}[value] if q["question_type"] == "pairwise" else "ABC"
+        )
     failed = rng.random() < 0.02
     return {
         "id": q["id"],
@@ -97,8 +106,12 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
     rows = [question(i, max(100, questions // 60), rng) for i in range(questions)]
     dataset = home / "dataset"
     dataset.mkdir()
-    (dataset / "questions.json").write_bytes(b"".join(json_file(map(orjson.dumps, rows))))
-    (dataset / "dataset.json").write_bytes(orjson.dumps({"version": "2.1", "files": {}}))
+    (dataset / "questions.json").write_bytes(
+        b"".join(json_file(map(orjson.dumps, rows)))
+    )
+    (dataset / "dataset.json").write_bytes(
+        orjson.dumps({"version": "2.1", "files": {}})
+    )
     checksum = load_dataset(dataset).digest
     folders, total = [], 0
     for j in range(judges):
@@ -114,7 +127,9 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
             for q in rows:
                 orders = ("AB", "BA") if q["question_type"] == "pairwise" else ("AB",)
                 total += len(orders)
-                journal.writelines(orjson.dumps(verdict(q, order, rng)) + b"\n" for order in orders)
+                journal.writelines(
+                    orjson.dumps(verdict(q, order, rng)) + b"\n" for order in orders
+                )
         folders.append(run)
     return folders, total
 
@@ -141,7 +156,9 @@ def main() -> None:
             str(home / "csv"),
         ]
         started = time.perf_counter()
-        done = subprocess.run([*command, *outputs], check=True, capture_output=True, env=os.environ)
+        done = subprocess.run(
+            [*command, *outputs], check=True, capture_output=True, env=os.environ
+        )
         wall = time.perf_counter() - started
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         peak, cpu = used.ru_maxrss / 2**20, used.ru_utime + used.ru_stime

@@ -22,7 +22,12 @@ EQUAL = {
     "3 models, 40 images, 80 %": ((5, 5, 6), 40, 0.8, 0.0),
     "4 models, 100 images, 97 %": ((5, 5, 6, 7), 100, 0.97, 0.0),
     "5 models, 20 images, 70 %, failing images": ((5, 5, 5.5, 6, 7), 20, 0.7, 0.2),
-    "10 models, 30 images, 85 %": ((5, 5, 5.3, 5.6, 6, 6.3, 6.6, 7, 7.3, 7.6), 30, 0.85, 0.0),
+    "10 models, 30 images, 85 %": (
+        (5, 5, 5.3, 5.6, 6, 6.3, 6.6, 7, 7.3, 7.6),
+        30,
+        0.85,
+        0.0,
+    ),
     "6 models, 400 images, 60 %": ((5, 5, 5.5, 6, 6.5, 7), 400, 0.6, 0.1),
 }
 RESOLVED = {
@@ -45,10 +50,14 @@ def study(
     model more often by ``lifted``.
     """
     first, second = np.triu_indices(len(means), 1)
-    scores = rng.normal(means, 1.5, (images, len(means))) + rng.normal(0, 1, (images, 1))
+    scores = rng.normal(means, 1.5, (images, len(means))) + rng.normal(
+        0, 1, (images, 1)
+    )
     difference = scores[:, first] - scores[:, second]
     chance = np.where(difference > 0, right, 1 - right)
-    chance = np.where(rng.random((images, 1)) < failing, 0.5, chance) + lifted * (first == 0)
+    chance = np.where(rng.random((images, 1)) < failing, 0.5, chance) + lifted * (
+        first == 0
+    )
     return compare_models(
         Comparisons(
             tuple(f"m{k}" for k in range(len(means))),
@@ -70,19 +79,26 @@ def state(found: PairsOfModels) -> str:
 
 def main() -> None:
     """Print one line for each design."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--sets", type=int, default=400)
     sets = parser.parse_args().sets
     print("Equal models called separated (at most 5 %)")
     for name, (means, images, right, failing) in EQUAL.items():
         rng = np.random.default_rng(1)
         states = Counter(
-            state(study(means, images, right, rng, failing=failing)) for _ in range(sets)
+            state(study(means, images, right, rng, failing=failing))
+            for _ in range(sets)
         )
         print(f"  {name}: {100 * (states['right'] + states['wrong']) / sets:.1f} %")
     rng = np.random.default_rng(2)
-    states = Counter(state(study((5, 5.6, 7), 100, 0.85, rng, lifted=0.35)) for _ in range(sets))
-    print(f"A pair that favour reverses called right: {100 * states['right'] / sets:.1f} % (2.5)")
+    states = Counter(
+        state(study((5, 5.6, 7), 100, 0.85, rng, lifted=0.35)) for _ in range(sets)
+    )
+    print(
+        f"A pair that favour reverses called right: {100 * states['right'] / sets:.1f} % (2.5)"
+    )
     print("Power at the stated resolution (72 to 88 %)")
     for name, (means, images, right) in RESOLVED.items():
         rng = np.random.default_rng(3)

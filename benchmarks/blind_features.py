@@ -68,7 +68,9 @@ def layout(boxes: FloatArray, size: Size) -> Features:
     }
 
 
-def _overlaps(x1: FloatArray, y1: FloatArray, x2: FloatArray, y2: FloatArray) -> FloatArray:
+def _overlaps(
+    x1: FloatArray, y1: FloatArray, x2: FloatArray, y2: FloatArray
+) -> FloatArray:
     """Return the largest IoU of each box with another one."""
     w = np.minimum(x2[:, None], x2) - np.maximum(x1[:, None], x1)
     h = np.minimum(y2[:, None], y2) - np.maximum(y1[:, None], y1)

@@ -53,12 +53,18 @@ def main() -> None:
     )
     arguments.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments.add_argument(
-        "--grow", type=int, default=0, help="also build N times the data with N times the caps"
+        "--grow",
+        type=int,
+        default=0,
+        help="also build N times the data with N times the caps",
     )
     arguments.add_argument("--keep", type=Path, help="work here and leave everything")
     arguments.add_argument("--data", type=Path, help="build this data folder instead")
     arguments.add_argument(
-        "--against", type=Path, nargs="+", help="also build with these source trees, in turn"
+        "--against",
+        type=Path,
+        nargs="+",
+        help="also build with these source trees, in turn",
     )
     arguments.add_argument(
         "--rounds", type=int, default=3, help="builds of each tree with --against"
@@ -68,7 +74,12 @@ def main() -> None:
     try:
         if options.against:
             _beside(
-                work, options.data, options.images, options.workers, options.against, options.rounds
+                work,
+                options.data,
+                options.images,
+                options.workers,
+                options.against,
+                options.rounds,
             )
         else:
             _table(work, options.images, options.workers, options.grow)
@@ -79,18 +90,28 @@ def main() -> None:
 
 def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
     print("  data workers questions images  seconds  CPU s ms/question  peak MB")
-    data = make_folder(work / "data", images=images, annotations=5, size=(480, 640), objects=10)
-    seconds = {count: _line(data, work / f"out{count}", "1x", count, []) for count in workers}
+    data = make_folder(
+        work / "data", images=images, annotations=5, size=(480, 640), objects=10
+    )
+    seconds = {
+        count: _line(data, work / f"out{count}", "1x", count, []) for count in workers
+    }
     if 1 in seconds and 2 in seconds:
         print(f"speed-up of 2 workers over 1: {seconds[1][0] / seconds[2][0]:.2f}")
     if grow:
         shutil.rmtree(data)
         large = make_folder(
-            work / "large", images=images * grow, annotations=5, size=(480, 640), objects=10
+            work / "large",
+            images=images * grow,
+            annotations=5,
+            size=(480, 640),
+            objects=10,
         )
         most = max(workers)
         cost = _line(large, work / "large-out", f"{grow}x", most, _caps(grow))
-        print(f"cost per question at {grow}x the data: {cost[1] / seconds[most][1] - 1:+.1%}")
+        print(
+            f"cost per question at {grow}x the data: {cost[1] / seconds[most][1] - 1:+.1%}"
+        )
 
 
 def _beside(
@@ -112,7 +133,9 @@ def _beside(
         for _ in range(rounds):
             for name, tree in trees.items():
                 keep = work / "built" if name == "this" else None
-                cost[name].append(_line(data, work / f"out-{name}", name, count, [], tree, keep)[2])
+                cost[name].append(
+                    _line(data, work / f"out-{name}", name, count, [], tree, keep)[2]
+                )
             cost["floor"].append(_floor(data, work / "built", work / "floor"))
             shutil.rmtree(work / "built")
         least = {name: min(values) for name, values in cost.items()}
@@ -135,14 +158,20 @@ def _floor(data: Path, built: Path, out: Path) -> float:
         shown: dict[str, tuple[np.ndarray, list[str]]] = {}
         for name in names[start : start + 200]:
             content = (built / "media" / name).read_bytes()
-            pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR_RGB)
-            shown.setdefault(hashlib.sha256(content).hexdigest(), (pixels, []))[1].append(name)
+            pixels = cv2.imdecode(
+                np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR_RGB
+            )
+            shown.setdefault(hashlib.sha256(content).hexdigest(), (pixels, []))[
+                1
+            ].append(name)
         total += _cpu(partial(_encode_hash_write, shown, out))
     shutil.rmtree(out)
     return total
 
 
-def _encode_hash_write(shown: Mapping[str, tuple[np.ndarray, list[str]]], out: Path) -> None:
+def _encode_hash_write(
+    shown: Mapping[str, tuple[np.ndarray, list[str]]], out: Path
+) -> None:
     for pixels, names in shown.values():
         content = png_bytes(pixels)
         hashlib.sha256(content).hexdigest()
@@ -157,9 +186,18 @@ def _cpu(work: Callable[[], object]) -> float:
 
 
 def _caps(grow: int) -> list[str]:
-    wide = {"judge-groups": 20, "judge-pairs": 50, "scoring-groups": 20, "ranking-groups": 20}
+    wide = {
+        "judge-groups": 20,
+        "judge-pairs": 50,
+        "scoring-groups": 20,
+        "ranking-groups": 20,
+    }
     wide |= {"encoding-groups": 10, "encoding-pairs": 10}
-    return [word for name, count in wide.items() for word in (f"--{name}", str(count * grow))]
+    return [
+        word
+        for name, count in wide.items()
+        for word in (f"--{name}", str(count * grow))
+    ]
 
 
 def _line(
@@ -201,7 +239,10 @@ def _line(
     questions, images = meta["counts"]["questions"], len(meta["files"]) - 1
     per = cpu / questions
     counts = f"{name:>6} {workers:>7} {questions:>9} {images:>8}"
-    print(f"{counts} {seconds:>8.1f} {cpu:>6.1f} {per * 1e3:>11.2f} {highest:>8.0f}", flush=True)
+    print(
+        f"{counts} {seconds:>8.1f} {cpu:>6.1f} {per * 1e3:>11.2f} {highest:>8.0f}",
+        flush=True,
+    )
     if keep is None:
         shutil.rmtree(out)
     else:
@@ -248,7 +289,9 @@ def _megabytes(pid: int) -> float:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+    return next(
+        (int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0
+    )
 
 
 if __name__ == "__main__":

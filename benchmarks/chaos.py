@@ -36,12 +36,20 @@ TIMEOUT_S = 3.0
 async def judged(root: Path, server: ChaoticServer) -> RunReport:
     """One run over the dataset."""
     async with serving(server):
-        config = {"backend": "api", "model_name": "m", "base_url": server.url, "timeout": TIMEOUT_S}
+        config = {
+            "backend": "api",
+            "model_name": "m",
+            "base_url": server.url,
+            "timeout": TIMEOUT_S,
+        }
         policy = RetryPolicy(first_wait_s=0.05, longest_wait_s=1.0)
         client = open_client(config, retry=policy, concurrency=CONCURRENCY)
         judge = QuestionJudge(client, root)
         return await run_judge(
-            load_dataset(root), judge, root / "run", RunSettings(concurrency=CONCURRENCY)
+            load_dataset(root),
+            judge,
+            root / "run",
+            RunSettings(concurrency=CONCURRENCY),
         )
 
 
@@ -61,7 +69,8 @@ def main() -> int:
         report = asyncio.run(judged(root, server))
         seconds = time.perf_counter() - begun
         verdicts = [
-            json.loads(line) for line in (root / "run" / "verdicts.jsonl").read_text().splitlines()
+            json.loads(line)
+            for line in (root / "run" / "verdicts.jsonl").read_text().splitlines()
         ]
     return told(report, server, verdicts, args.questions, seconds)
 
@@ -87,10 +96,18 @@ def told(
         if cause in server.did or cause in report.progress.failed_calls
     ]
     for cause in dict.fromkeys(causes):
-        print(f"{cause:12} {server.did[cause]:7} {report.progress.failed_calls[cause]:7}")
+        print(
+            f"{cause:12} {server.did[cause]:7} {report.progress.failed_calls[cause]:7}"
+        )
     print(f"{'replies':12} {server.did['ok']:7} {report.statuses['ok']:7}")
-    same = all(server.did[cause] == report.progress.failed_calls[cause] for cause in causes)
-    holds = once == wanted == len(verdicts) and same and server.did["ok"] == report.statuses["ok"]
+    same = all(
+        server.did[cause] == report.progress.failed_calls[cause] for cause in causes
+    )
+    holds = (
+        once == wanted == len(verdicts)
+        and same
+        and server.did["ok"] == report.statuses["ok"]
+    )
     print("all holds" if holds else "NOT all holds")
     return 0 if holds else 1
 

@@ -101,7 +101,9 @@ def draw(design: Design, rng: Rng, images: int | None = None) -> Drawn:
     z = (margin + shift) * design.skill * np.exp(-design.difficulty * hard[image])
     said = rng.random(a.size) < special.ndtr(z + design.lean * first)
     failed = (rng.random(count) < design.fail)[image]
-    return Drawn(image, a, b, margin, np.where(failed, margin < 0, said) * 1.0, first, more)
+    return Drawn(
+        image, a, b, margin, np.where(failed, margin < 0, said) * 1.0, first, more
+    )
 
 
 def table(found: Drawn) -> pl.DataFrame:
@@ -132,7 +134,9 @@ def by_image(found: Drawn, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.bincount(found.image, values), np.bincount(found.image).astype(float)
 
 
-def held(ends: tuple[float | None, float | None] | None, true: float) -> tuple[float, float]:
+def held(
+    ends: tuple[float | None, float | None] | None, true: float
+) -> tuple[float, float]:
     """Return whether an interval holds the true value, and its width; NaN without an interval."""
     if ends is None:
         return np.nan, np.nan
@@ -144,10 +148,17 @@ def right_of(found: Drawn) -> FloatArray:
     return ((found.margin > 0) == (found.chose_a > 0)) * 1.0
 
 
-def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+def accuracy(
+    found: Drawn, rng: Rng, true: Truth
+) -> Iterator[tuple[str, tuple[float, float]]]:
     """Shares, agreement, and paired differences of two judges."""
-    yield "accuracy", held(shares(*by_image(found, right_of(found)))[0].interval, true.accuracy)
-    other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
+    yield (
+        "accuracy",
+        held(shares(*by_image(found, right_of(found)))[0].interval, true.accuracy),
+    )
+    other = replace(
+        found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0)
+    )
     both = pl.DataFrame({"question": np.arange(found.a.size), "cluster": found.image,
                          "right": right_of(found) > 0, "right_b": right_of(other) > 0})  # fmt: skip
     yield "difference", held(paired(both, ("a", "b")).gap.interval, true.difference)
@@ -157,18 +168,28 @@ def accuracy(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
     yield "α", held(alpha(pair, "nominal", found.image)[1], true.alpha)
 
 
-def strengths(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+def strengths(
+    found: Drawn, rng: Rng, true: Truth
+) -> Iterator[tuple[str, tuple[float, float]]]:
     """Strengths and rank sets."""
     board = leaderboard(table(found), table(found))
     place = {row.source: row for row in board.rows}
     for name, row in place.items():
         ends = row.strength.interval or row.bound
         yield "strength", held(ends, true.strengths[int(name[1])])
-        inside = row.rank_set is None or row.rank_set[0] <= int(name[1]) + 1 <= row.rank_set[1]
-        yield "a rank set", (inside, float(np.subtract(*(row.rank_set or (0, 0))[::-1])))
+        inside = (
+            row.rank_set is None
+            or row.rank_set[0] <= int(name[1]) + 1 <= row.rank_set[1]
+        )
+        yield (
+            "a rank set",
+            (inside, float(np.subtract(*(row.rank_set or (0, 0))[::-1]))),
+        )
 
 
-def leanings(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+def leanings(
+    found: Drawn, rng: Rng, true: Truth
+) -> Iterator[tuple[str, tuple[float, float]]]:
     """Leanings to a position and to a feature that the judge ignores."""
     own = table(found)
     yield "position", held(preference(own, "position").estimate.interval, true.position)
@@ -176,14 +197,19 @@ def leanings(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[f
     yield "a feature that the judge ignores", held(fair.estimate.interval, 0.0)
 
 
-def favours(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[float, float]]]:
+def favours(
+    found: Drawn, rng: Rng, true: Truth
+) -> Iterator[tuple[str, tuple[float, float]]]:
     """Convictions of any source and of the favoured one; pairs called in the wrong order."""
     del rng
     n = found.a.size
     image, item = np.tile(found.image, 2), np.tile(np.arange(n), 2)
     source = np.concatenate([found.a, found.b])
     said = np.concatenate([found.chose_a, 1 - found.chose_a])
-    truth, level = np.concatenate([found.margin > 0, found.margin < 0]) * 1.0, found.margin
+    truth, level = (
+        np.concatenate([found.margin > 0, found.margin < 0]) * 1.0,
+        found.margin,
+    )
     levels, task = np.concatenate([level, -level]), np.zeros(2 * n, dtype=np.int64)
     group = np.zeros(SOURCES, dtype=np.int64)
     fit = fair_fit(said, truth, levels, source, item, image, task, group)
@@ -195,7 +221,10 @@ def favours(found: Drawn, rng: Rng, true: Truth) -> Iterator[tuple[str, tuple[fl
     assert agreement is not None
     judge, _ = agreement.signs()
     first, second = agreement.twos
-    yield "a pair in the wrong order", (bool((judge * np.sign(second - first) < 0).any()), np.nan)
+    yield (
+        "a pair in the wrong order",
+        (bool((judge * np.sign(second - first) < 0).any()), np.nan),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +243,13 @@ def truth_of(design: Design) -> Truth:
     """Return the values of a study of many images."""
     rng = np.random.default_rng(1)
     found = draw(design, rng, MANY)
-    other = replace(found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0))
-    board = {row.source: row.strength.value for row in leaderboard(table(found), table(found)).rows}
+    other = replace(
+        found, chose_a=np.where(rng.random(found.a.size) < 0.7, found.chose_a, 1.0)
+    )
+    board = {
+        row.source: row.strength.value
+        for row in leaderboard(table(found), table(found)).rows
+    }
     place = preference(table(found), "position").estimate.value
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])
     return Truth(
@@ -240,13 +274,24 @@ USUAL = (
 PARTS: dict[str, tuple[Measure, tuple[Design, ...]]] = {
     "judges": (accuracy, USUAL),
     "strengths": (strengths, USUAL[1:]),
-    "preferences": (leanings, (*USUAL[1:], Design("60 × 6, position .3", 60, lean=0.3))),
+    "preferences": (
+        leanings,
+        (*USUAL[1:], Design("60 × 6, position .3", 60, lean=0.3)),
+    ),
     "favouritism": (
         favours,
         (
             *USUAL[1:],
-            Design("60 × 6, best source on hard images", 60, difficulty=0.9, uneven=True),
-            Design("100 × 10, best source on hard images", 100, 10, difficulty=0.9, uneven=True),
+            Design(
+                "60 × 6, best source on hard images", 60, difficulty=0.9, uneven=True
+            ),
+            Design(
+                "100 × 10, best source on hard images",
+                100,
+                10,
+                difficulty=0.9,
+                uneven=True,
+            ),
             Design("60 × 6, absent sources", 60, absent=True),
             Design("100 × 6, favour of 2 ranks", 100, favour=2.0),
             Design("100 × 3, favour of 2 ranks", 100, pairs=3, favour=2.0),
@@ -295,7 +340,10 @@ def measured(part: str, sets: int) -> dict[str, Cell]:
             for name, one in measure(draw(design, rng), rng, true):
                 seen[name].append(one)
         out[design.name] = {
-            name: (float(np.nanmean([x[0] for x in rows])), float(np.nanmean([x[1] for x in rows])))
+            name: (
+                float(np.nanmean([x[0] for x in rows])),
+                float(np.nanmean([x[1] for x in rows])),
+            )
             for name, rows in seen.items()
         }
         print(design.name, out[design.name], flush=True)
@@ -329,10 +377,14 @@ def main() -> None:
         print(tables[-1], flush=True)
     if told.write:
         text = f"Of {told.sets} sets, in %, how many an interval holds (or what is said); / mean "
-        text += 'width. A design is "images × questions of each".\n\n' + "\n\n".join(tables)
+        text += 'width. A design is "images × questions of each".\n\n' + "\n\n".join(
+            tables
+        )
         text = f"<!-- coverage -->\n{text}"
         page = PAGE.read_text("utf-8")
-        PAGE.write_text(BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page), "utf-8")
+        PAGE.write_text(
+            BLOCK.sub(lambda _: f"{text}\n<!-- end of coverage -->", page), "utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -39,18 +39,36 @@ from visualjudge.vision.raster.images import png_bytes, write_png
 from visualjudge.vision.raster.masks import mask_from_array
 
 CLOCK = time.perf_counter
-LABELS = ["person", "dog", "cup", "bench", "traffic light", "bird", "car", "chair", "bottle", "cat"]
+LABELS = [
+    "person",
+    "dog",
+    "cup",
+    "bench",
+    "traffic light",
+    "bird",
+    "car",
+    "chair",
+    "bottle",
+    "cat",
+]
 
 
 def photograph(width: int, height: int) -> np.ndarray:
-    return cv2.resize(skimage.data.astronaut(), (width, height), interpolation=cv2.INTER_CUBIC)
+    return cv2.resize(
+        skimage.data.astronaut(), (width, height), interpolation=cv2.INTER_CUBIC
+    )
 
 
 def boxes(width: int, height: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0, 0.75 * width, 10), rng.uniform(0, 0.7 * height, 10)
     return np.stack(
-        [x, y, x + rng.uniform(0.08, 0.24, 10) * width, y + rng.uniform(0.1, 0.28, 10) * height],
+        [
+            x,
+            y,
+            x + rng.uniform(0.08, 0.24, 10) * width,
+            y + rng.uniform(0.1, 0.28, 10) * height,
+        ],
         axis=1,
     )
 
@@ -72,7 +90,9 @@ def classes_map(width: int, height: int, count: int) -> np.ndarray:
     rng = np.random.default_rng(1)
     noise = [
         cv2.resize(
-            rng.random((9, 12), dtype=np.float32), (width, height), interpolation=cv2.INTER_CUBIC
+            rng.random((9, 12), dtype=np.float32),
+            (width, height),
+            interpolation=cv2.INTER_CUBIC,
         )
         for _ in range(count)
     ]
@@ -92,9 +112,15 @@ def predictions(width: int, height: int) -> dict[str, Any]:
     masks = [mask_from_array(mask) for mask in ellipses(width, height)]
     size = height, width
     label_map = classes_map(width, height, 10)
-    segments = tuple(Instance(LABELS[k], mask_from_array(label_map == k + 1)) for k in range(10))
+    segments = tuple(
+        Instance(LABELS[k], mask_from_array(label_map == k + 1)) for k in range(10)
+    )
     rows, cols = np.mgrid[0:height, 0:width]
-    depth = (1 + rows / height + np.sin(cols / 40.0) * 0.2).astype(np.float32).astype(np.float64)
+    depth = (
+        (1 + rows / height + np.sin(cols / 40.0) * 0.2)
+        .astype(np.float32)
+        .astype(np.float64)
+    )
     detections = tuple(
         Detection(label, tuple(box))
         for label, box in zip(LABELS, boxes(width, height).tolist(), strict=True)
@@ -124,7 +150,9 @@ def best(work: Callable[[], object], rounds: int) -> float:
 def table(rounds: int, folder: Path) -> None:
     image = photograph(640, 480)
     total = 0.0
-    print(f"{'640×480, 10 objects':<60}{'drawing':>9}{'with file':>11}   (ms, best of {rounds})")
+    print(
+        f"{'640×480, 10 objects':<60}{'drawing':>9}{'with file':>11}   (ms, best of {rounds})"
+    )
     for task, prediction in predictions(640, 480).items():
         for row in visualjudge.encodings(task):
             if not row.is_final:
@@ -148,17 +176,25 @@ def table(rounds: int, folder: Path) -> None:
 
 def semantic(rounds: int, folder: Path) -> None:
     image, label_map = photograph(640, 480), classes_map(640, 480, 20)
-    payload = {"label_map": label_map, "classes": {k: f"class {k:02d}" for k in range(1, 21)}}
+    payload = {
+        "label_map": label_map,
+        "classes": {k: f"class {k:02d}" for k in range(1, 21)},
+    }
 
     def work() -> None:
-        shown = visualjudge.encode("semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", payload, image)
+        shown = visualjudge.encode(
+            "semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", payload, image
+        )
         write_png(folder / "shown.png", shown.image)
 
     parsed = Masks(
-        (480, 640), tuple(Instance(f"{k}", mask_from_array(label_map == k)) for k in range(1, 21))
+        (480, 640),
+        tuple(Instance(f"{k}", mask_from_array(label_map == k)) for k in range(1, 21)),
     )
     draw = best(
-        lambda: visualjudge.encode("semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", parsed, image),
+        lambda: visualjudge.encode(
+            "semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", parsed, image
+        ),
         rounds,
     )
     print(
@@ -167,7 +203,8 @@ def semantic(rounds: int, folder: Path) -> None:
     )
     masks = predictions(640, 480)["instance_segmentation"]
     rle = best(
-        lambda: visualjudge.encode("instance_segmentation", "text_rle", masks, image), rounds
+        lambda: visualjudge.encode("instance_segmentation", "text_rle", masks, image),
+        rounds,
     )
     print(f"text_rle of 10 masks (goal: 2): {rle:.2f} ms\n")
 
@@ -179,7 +216,9 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
 
     image, scene = photograph(640, 480), predictions(640, 480)
     dense = np.array(ellipses(640, 480))
-    tight = np.array([item.mask.xyxy for item in scene["instance_segmentation"].items], dtype=float)
+    tight = np.array(
+        [item.mask.xyxy for item in scene["instance_segmentation"].items], dtype=float
+    )
     found = sv.Detections(xyxy=boxes(640, 480), class_id=np.arange(10))
     masked = sv.Detections(xyxy=tight, mask=dense, class_id=np.arange(10))
     fill, box, text = sv.MaskAnnotator(), sv.BoxAnnotator(), sv.LabelAnnotator()
@@ -226,12 +265,18 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
         for name, work in (
             ("boxes drawn, ours", our_boxes),
             ("boxes drawn, supervision", sv_boxes),
-            ("boxes to file, ours", lambda: write_png(folder / "ours.png", our_boxes())),
+            (
+                "boxes to file, ours",
+                lambda: write_png(folder / "ours.png", our_boxes()),
+            ),
             ("boxes to file, supervision + Pillow", lambda: pillow(sv_boxes())),
             ("masks drawn, ours", our_masks),
             ("masks drawn, supervision", sv_masks),
             ("masks drawn, naive blend", naive),
-            ("masks to file, ours", lambda: write_png(folder / "ours.png", our_masks())),
+            (
+                "masks to file, ours",
+                lambda: write_png(folder / "ours.png", our_masks()),
+            ),
             ("masks to file, supervision + OpenCV", lambda: opencv(sv_masks())),
         )
     }
@@ -244,19 +289,36 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
             "boxes to file, supervision + Pillow",
             40,
         ),
-        ("boxes drawn, over supervision", "boxes drawn, ours", "boxes drawn, supervision", 1),
+        (
+            "boxes drawn, over supervision",
+            "boxes drawn, ours",
+            "boxes drawn, supervision",
+            1,
+        ),
         (
             "masks with file, over supervision + OpenCV",
             "masks to file, ours",
             "masks to file, supervision + OpenCV",
             6,
         ),
-        ("masks drawn, over supervision", "masks drawn, ours", "masks drawn, supervision", 1.5),
-        ("masks drawn, over the naive blend", "masks drawn, ours", "masks drawn, naive blend", 15),
+        (
+            "masks drawn, over supervision",
+            "masks drawn, ours",
+            "masks drawn, supervision",
+            1.5,
+        ),
+        (
+            "masks drawn, over the naive blend",
+            "masks drawn, ours",
+            "masks drawn, naive blend",
+            15,
+        ),
     ):
         print(f"{what:<60}{figures[theirs] / figures[ours]:>8.1f}× (goal: {goal}×)")
     sizes = {"ours": len(png_bytes(our_masks()))}
-    sizes |= {name: (folder / f"{name}.png").stat().st_size for name in ("opencv", "pillow")}
+    sizes |= {
+        name: (folder / f"{name}.png").stat().st_size for name in ("opencv", "pillow")
+    }
     print(f"PNG bytes: {sizes}\n")
 
 
@@ -277,10 +339,16 @@ def large(memory: bool) -> None:
                 tracemalloc.start()
                 draw()
                 fattest = max(
-                    fattest, (tracemalloc.get_traced_memory()[1] / 1e6, f"{row.task} {row.stem}")
+                    fattest,
+                    (
+                        tracemalloc.get_traced_memory()[1] / 1e6,
+                        f"{row.task} {row.stem}",
+                    ),
                 )
                 tracemalloc.stop()
-    print(f"4000×3000, slowest encoding (goal: 1000): {slowest[0]:.0f} ms, {slowest[1]}")
+    print(
+        f"4000×3000, slowest encoding (goal: 1000): {slowest[0]:.0f} ms, {slowest[1]}"
+    )
     if memory:
         goal = 4 * image.nbytes / 1e6 + 50
         print(

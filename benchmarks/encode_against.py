@@ -45,17 +45,25 @@ def main() -> None:
     totals = [[0.0, 0.0] for _ in servers]
     for stem in stems:
         drawn, written = (
-            least(servers, f"{stem} {mode}", CALLS, chosen.rounds) for mode in ("draw", "file")
+            least(servers, f"{stem} {mode}", CALLS, chosen.rounds)
+            for mode in ("draw", "file")
         )
         for total, *cost in zip(totals, drawn, written, strict=True):
             total[:] = [one + more for one, more in zip(total, cost, strict=True)]
         print(f"{stem:<60}{columns(drawn)}   with file{columns(written)}", flush=True)
-    print(f"{'all':<60}{columns(t[0] for t in totals)}   with file{columns(t[1] for t in totals)}")
+    print(
+        f"{'all':<60}{columns(t[0] for t in totals)}   with file{columns(t[1] for t in totals)}"
+    )
     for name, stem in SHOWN.items():
         for mode in ("draw", "file"):
-            peer = least(servers[-1:], f"{name} {mode}", PEER_CALLS[f"{name} {mode}"], 4)[0]
+            peer = least(
+                servers[-1:], f"{name} {mode}", PEER_CALLS[f"{name} {mode}"], 4
+            )[0]
             ours = least(servers, f"{stem} {mode}", 2 * CALLS, 2 * chosen.rounds)
-            print(f"{name} {mode}, times faster than supervision", columns(peer / o for o in ours))
+            print(
+                f"{name} {mode}, times faster than supervision",
+                columns(peer / o for o in ours),
+            )
 
 
 def columns(values: object) -> str:
@@ -85,7 +93,9 @@ class Server:
 
 
 def least(servers: list[Server], what: str, calls: int, rounds: int) -> list[float]:
-    visits = [[server.ask(f"{what} {calls}") for server in servers] for _ in range(rounds)]
+    visits = [
+        [server.ask(f"{what} {calls}") for server in servers] for _ in range(rounds)
+    ]
     return [min(times) for times in zip(*visits, strict=True)]
 
 
@@ -104,7 +114,9 @@ def serve(tree: Path) -> None:
     image, scene = encode.photograph(640, 480), encode.predictions(640, 480)
     folder = Path(tempfile.mkdtemp(prefix="bench-encode-"))
     dense = np.array(encode.ellipses(640, 480))
-    tight = np.array([item.mask.xyxy for item in scene["instance_segmentation"].items], dtype=float)
+    tight = np.array(
+        [item.mask.xyxy for item in scene["instance_segmentation"].items], dtype=float
+    )
     found = sv.Detections(xyxy=encode.boxes(640, 480), class_id=np.arange(10))
     masked = sv.Detections(xyxy=tight, mask=dense, class_id=np.arange(10))
     fill, box, text = sv.MaskAnnotator(), sv.BoxAnnotator(), sv.LabelAnnotator()
@@ -122,11 +134,15 @@ def serve(tree: Path) -> None:
             cv2.imwrite(str(folder / "peer.png"), drawn[:, :, ::-1])
 
     def ours(task: str, stem: str, mode: str) -> None:
-        shown = visualjudge.encode(task, stem, scene[task], image, expression="the left one")
+        shown = visualjudge.encode(
+            task, stem, scene[task], image, expression="the left one"
+        )
         if mode == "file" and shown.image is not None:
             encode.write_png(folder / "ours.png", shown.image)
 
-    rows = [row for task in scene for row in visualjudge.encodings(task) if row.is_final]
+    rows = [
+        row for task in scene for row in visualjudge.encodings(task) if row.is_final
+    ]
     print(";".join(f"{row.task} {row.stem}" for row in rows), flush=True)
     for line in sys.stdin:
         *what, calls = line.split()

@@ -22,14 +22,21 @@ IMAGES, PAIRS, TOLERANCE = 100, 2, 0.1
 
 
 def table(
-    rng: np.random.Generator, sure: float, loss: float, images: int, steady: float, asks: int
+    rng: np.random.Generator,
+    sure: float,
+    loss: float,
+    images: int,
+    steady: float,
+    asks: int,
 ) -> pl.DataFrame:
     """Right answers before and now. ``sure``: the mean chance of a right answer; ``loss``: its
     change, in share; ``steady``: how far the chances of single questions are from ½.
     """
     image = np.repeat(np.arange(images), PAIRS)
     chance = rng.beta(4 * sure, 4 * (1 - sure), images)[image]
-    chance = np.clip(0.3 * chance + 0.7 * rng.beta(8 * sure, 8 * (1 - sure), image.size), 0, 1)
+    chance = np.clip(
+        0.3 * chance + 0.7 * rng.beta(8 * sure, 8 * (1 - sure), image.size), 0, 1
+    )
     often = chance**steady / (chance**steady + (1 - chance) ** steady)
     worse = often - loss * np.sign(often - 0.5) * (often > 0.5) / np.mean(often > 0.5)
     before, now = (rng.binomial(asks, np.clip(p, 0, 1)) for p in (often, worse))
@@ -42,7 +49,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--checks", type=int, default=400)
     checks = options.parse_args().checks
-    print("| Accuracy | Same again | Loss, points | Images | Asked | Holds | Broken | Can't tell |")
+    print(
+        "| Accuracy | Same again | Loss, points | Images | Asked | Holds | Broken | Can't tell |"
+    )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     shapes = ((0.0, 100, 1), (0.1, 100, 1), (0.0, 100, 3), (0.1, 100, 3), (0.1, 200, 1))
     designs = [
@@ -60,8 +69,17 @@ def main() -> None:
             accuracy += rows["before"].to_numpy().mean() / asks / checks
             same += (rows["before"] == rows["right"]).to_numpy().mean() / checks
             states[compared(rows, asks, TOLERANCE).state] += 1
-        cells = (f"{states[name] / checks:.1%}" for name in ("holds", "broken", "can't tell"))
-        row = (f"{accuracy:.0%}", f"{same:.0%}", f"{100 * loss:g}", f"{images}", f"{asks}", *cells)
+        cells = (
+            f"{states[name] / checks:.1%}" for name in ("holds", "broken", "can't tell")
+        )
+        row = (
+            f"{accuracy:.0%}",
+            f"{same:.0%}",
+            f"{100 * loss:g}",
+            f"{images}",
+            f"{asks}",
+            *cells,
+        )
         print(f"| {' | '.join(row)} |", flush=True)
 
 

@@ -41,9 +41,7 @@ REASONS = {
 }
 LABELS = [f"class {k}" for k in range(20)]
 PHOTOGRAPH = np.zeros((480, 640, 3), dtype=np.uint8)
-SENTENCE = (
-    "The boxes around the cars are closer to their outlines, though one dog at the left is missed. "
-)
+SENTENCE = "The boxes around the cars are closer to their outlines, though one dog at the left is missed. "
 
 
 def sides(count: int) -> tuple[Detections, Detections]:
@@ -54,7 +52,10 @@ def sides(count: int) -> tuple[Detections, Detections]:
     pair = (boxes + rng.normal(0, 2, boxes.shape), boxes)
     found, real = (
         Detections(
-            tuple(Detection(LABELS[k % 20], tuple(box), 0.5) for k, box in enumerate(side.tolist()))
+            tuple(
+                Detection(LABELS[k % 20], tuple(box), 0.5)
+                for k, box in enumerate(side.tolist())
+            )
         )
         for side in pair
     )
@@ -65,7 +66,10 @@ def labelled(count: int) -> tuple[Detections, Detections]:
     """:func:`sides` of 1,000 boxes, of so many labels."""
     found, real = (
         Detections(
-            tuple(replace(box, label=f"class {k % count}") for k, box in enumerate(side.items))
+            tuple(
+                replace(box, label=f"class {k % count}")
+                for k, box in enumerate(side.items)
+            )
         )
         for side in sides(1000)
     )
@@ -124,7 +128,9 @@ def annotations(count: int, an_image: int) -> list[Annotation]:
 
 def sampled(notes: Sequence[Annotation], tasks: int = 1) -> Callable[[], object]:
     stems = stems_of("object_detection")
-    return lambda: [sample(f"task {k}", notes, stems, SUBSETS, Caps(), 42) for k in range(tasks)]
+    return lambda: [
+        sample(f"task {k}", notes, stems, SUBSETS, Caps(), 42) for k in range(tasks)
+    ]
 
 
 def options(count: int) -> Callable[[], object]:
@@ -197,7 +203,9 @@ def labels(count: int) -> Callable[[], object]:
         np.arange(10 * count) % 4,
         np.arange(10 * count) // 8,
     )
-    truth = np.where(np.arange(10 * count) < count, said + rng.normal(0, 1, 10 * count), np.nan)
+    truth = np.where(
+        np.arange(10 * count) < count, said + rng.normal(0, 1, 10 * count), np.nan
+    )
     return lambda: pooled_means(said, truth, system, image)
 
 
@@ -205,7 +213,13 @@ def raters(count: int) -> Callable[[], object]:
     rng = rng_for(0, "growth", count)
     ratings = pl.DataFrame(
         [
-            (f"i{item}", f"s{source}", f"r{rater}", "quality", float(rng.integers(0, 11)))
+            (
+                f"i{item}",
+                f"s{source}",
+                f"r{rater}",
+                "quality",
+                float(rng.integers(0, 11)),
+            )
             for rater in range(count)
             for item in range(20)
             for source in range(3)

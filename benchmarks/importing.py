@@ -67,7 +67,9 @@ def make(work: Path, images: int) -> None:
         corner = rng.uniform(0, 1, (count, 2)) * (np.array([WIDTH, HEIGHT]) - sides)
         boxes = np.concatenate([corner, sides], axis=1).round(2)
         crowds = rng.random(count) < 0.01
-        for label, box, crowd in zip(labels.tolist(), boxes.tolist(), crowds.tolist(), strict=True):
+        for label, box, crowd in zip(
+            labels.tolist(), boxes.tolist(), crowds.tolist(), strict=True
+        ):
             area = box[2] * box[3]
             row = {
                 "id": len(truths) + 1,
@@ -80,12 +82,23 @@ def make(work: Path, images: int) -> None:
         for _ in range(18):
             k = int(rng.integers(count))
             right = rng.random() < 0.6
-            box = boxes[k] + rng.normal(0, 0.05 if right else 0.4, 4) * np.tile(sides[k], 2)
+            box = boxes[k] + rng.normal(0, 0.05 if right else 0.4, 4) * np.tile(
+                sides[k], 2
+            )
             box[2:] = np.abs(box[2:])
             label = labels[k] if rng.random() < 0.85 else rng.integers(CLASSES)
-            row = {"image_id": image, "category_id": int(label) + 1, "bbox": box.round(2).tolist()}
+            row = {
+                "image_id": image,
+                "category_id": int(label) + 1,
+                "bbox": box.round(2).tolist(),
+            }
             found.append(
-                row | {"score": round(float(rng.beta(5, 2) if right else rng.beta(1, 3)), 4)}
+                row
+                | {
+                    "score": round(
+                        float(rng.beta(5, 2) if right else rng.beta(1, 3)), 4
+                    )
+                }
             )
     listed = [
         {"id": k, "file_name": f"{k:012d}.jpg", "width": WIDTH, "height": HEIGHT}
@@ -102,9 +115,13 @@ def seconds(words: list[str], tree: Path | None = None) -> tuple[float, str]:
     """CPU seconds of a command with its processes, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     path = {} if tree is None else {"PYTHONPATH": str(tree)}
-    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | path, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, env=os.environ | path, check=False
+    )
     if done.returncode:
-        raise SystemExit(f"{words[:4]} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise SystemExit(
+            f"{words[:4]} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (
         after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
@@ -119,7 +136,11 @@ def main() -> None:
     )
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument(
-        "--against", type=Path, nargs="*", default=[], help="other trees' src, each imports in turn"
+        "--against",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="other trees' src, each imports in turn",
     )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-peer", action="store_true", help="leave pycocotools out")
@@ -144,13 +165,24 @@ def main() -> None:
                     "--source",
                     "one",
                 ]
-                words += ["--gt", str(work / "gt.json"), "--pred", str(work / "pred.json")]
+                words += [
+                    "--gt",
+                    str(work / "gt.json"),
+                    "--pred",
+                    str(work / "pred.json"),
+                ]
                 spent, said = seconds(
                     [*words, "--images", str(work / "images"), "--out", str(out)], tree
                 )
                 _line(cost, name, spent, said)
             if not options.no_peer:
-                words = [sys.executable, "-c", PEER, str(work / "gt.json"), str(work / "pred.json")]
+                words = [
+                    sys.executable,
+                    "-c",
+                    PEER,
+                    str(work / "gt.json"),
+                    str(work / "pred.json"),
+                ]
                 _line(cost, "pycocotools", *seconds(words))
     finally:
         shutil.rmtree(work)

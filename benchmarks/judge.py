@@ -58,7 +58,11 @@ REPLY = {
     "created": 0,
     "model": "m",
     "choices": [
-        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "A"}}
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "A"},
+        }
     ],
     "usage": {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101},
 }
@@ -104,7 +108,9 @@ class Counting(asyncio.BufferedProtocol):
             if not end:
                 return
             self._head, nbytes = b"", len(body)
-            self._left = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+            self._left = int(
+                head.lower().split(b"content-length:")[1].split(b"\r\n")[0]
+            )
         self._left -= nbytes
         if not self._left:
             self._transport.write(self.answer)
@@ -114,7 +120,9 @@ def serve_lean(port: int) -> None:
     """As :func:`serve`, at a third of its processor time."""
 
     async def main() -> None:
-        server = await asyncio.get_running_loop().create_server(Counting, "127.0.0.1", port)
+        server = await asyncio.get_running_loop().create_server(
+            Counting, "127.0.0.1", port
+        )
         await server.serve_forever()
 
     asyncio.run(main())
@@ -125,7 +133,9 @@ def images(root: Path) -> list[str]:
     photo = np.tile(np.asarray(photographs.astronaut()), (2, 2, 1))
     names = [f"media/{k}.png" for k in range(IMAGES)]
     for k, name in enumerate(names):
-        write_png(root / name, np.ascontiguousarray(photo[k : k + 480, 2 * k : 2 * k + 640]))
+        write_png(
+            root / name, np.ascontiguousarray(photo[k : k + 480, 2 * k : 2 * k + 640])
+        )
     return names
 
 
@@ -181,12 +191,16 @@ async def drained(count: int, send: Callable[[int], Awaitable[None]]) -> None:
 
 async def bare(url: str, bodies: list[bytes], count: int) -> None:
     """Prepared bytes through aiohttp; replies decoded."""
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=CONCURRENCY)) as session:
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=CONCURRENCY)
+    ) as session:
 
         async def send(number: int) -> None:
             headers = {"Content-Type": "application/json"}
             async with session.post(
-                f"{url}/chat/completions", data=bodies[number % len(bodies)], headers=headers
+                f"{url}/chat/completions",
+                data=bodies[number % len(bodies)],
+                headers=headers,
             ) as r:
                 json.loads(await r.read())["choices"][0]["message"]["content"]
 
@@ -198,7 +212,9 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
     cache = {question.images: messages(root, question) for question in asked[:IMAGES]}
     import openai
 
-    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
+    async with openai.AsyncOpenAI(
+        base_url=url, api_key="none", max_retries=0
+    ) as client:
 
         async def send(number: int) -> None:
             prepared = cache[asked[number % IMAGES].images]
@@ -211,7 +227,10 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
 async def client(url: str, root: Path, asked: tuple[Question, ...], count: int) -> None:
     """Our client alone, with its retries and its limit: bodies from images, replies read."""
     store, texts = ImageStore(), [TextPart(text) for text in PROMPT.split("<image>")]
-    images = [[store.get(root / name) for name in question.images] for question in asked[:IMAGES]]
+    images = [
+        [store.get(root / name) for name in question.images]
+        for question in asked[:IMAGES]
+    ]
     client = open_client(
         {"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY
     )
@@ -263,7 +282,8 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
     """Several rounds of each in turn; the median is told."""
     asked = questions(images(root), count)
     bodies = [
-        json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]
+        json.dumps({"model": "m", "messages": messages(root, q)}).encode()
+        for q in asked[:IMAGES]
     ]
     rates: dict[str, list[tuple[float, float]]] = {
         name: [] for name in ("bare aiohttp", "our client", "visualjudge")
@@ -272,13 +292,17 @@ def compare(url: str, root: Path, count: int, rounds: int) -> None:
         rates["openai SDK"] = []
     for number in range(rounds):
         rates["bare aiohttp"].append(timed(lambda: bare(url, bodies, count), count))
-        rates["our client"].append(timed(lambda: client(url, root, asked, count), count))
+        rates["our client"].append(
+            timed(lambda: client(url, root, asked, count), count)
+        )
         rates["visualjudge"].append(
             timed(lambda n=number: ours(url, root, asked, root / f"run{n}"), count)
         )
         if "openai SDK" in rates:
             few = max(count // 4, 100)
-            rates["openai SDK"].append(timed(lambda n=few: sdk(url, root, asked, n), few))
+            rates["openai SDK"].append(
+                timed(lambda n=few: sdk(url, root, asked, n), few)
+            )
     reference = statistics.median(rate for rate, _ in rates["bare aiohttp"])
     print(
         f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), "
@@ -318,7 +342,9 @@ def main() -> None:
         "--memory", type=int, default=0, help="also: peak memory over so many questions"
     )
     parser.add_argument(
-        "--lean", action="store_true", help="ask a server that counts bytes, in place of aiohttp's"
+        "--lean",
+        action="store_true",
+        help="ask a server that counts bytes, in place of aiohttp's",
     )
     parser.add_argument("--url", help="ask this server, in place of aiohttp's")
     args = parser.parse_args()
@@ -342,7 +368,9 @@ def _server(run: Callable[[int], None]) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = multiprocessing.get_context("spawn").Process(target=run, args=(port,), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=run, args=(port,), daemon=True
+    )
     process.start()
     try:
         _wait(port)

@@ -38,7 +38,9 @@ class Server:
         self.first = self.first or time.perf_counter()
         if self.inside >= self.places:
             self.refused += 1
-            return web.json_response({"error": {"message": "too many requests"}}, status=429)
+            return web.json_response(
+                {"error": {"message": "too many requests"}}, status=429
+            )
         self.inside += 1
         try:
             await asyncio.sleep(self.rng.uniform(0.1, 0.3))
@@ -77,7 +79,9 @@ async def measured(places: int, calls: int, ceiling: int) -> tuple[float, float]
     assert await child.wait() == 0
     await runner.cleanup()
     best = server.answered * 0.2 / places
-    return server.refused / (server.refused + server.answered), best / (server.last - server.first)
+    return server.refused / (server.refused + server.answered), best / (
+        server.last - server.first
+    )
 
 
 def main() -> None:
@@ -100,7 +104,9 @@ def main() -> None:
         share = "" if ceiling < 64 else f" {through / best:.2f}"
         best = max(best, through)
         kind = f"by hand, {ceiling}" if ceiling < 64 else "adaptive, at most 64"
-        print(f"| {kind} | {100 * refused:.1f} % | {through:.2f} |{share} |", flush=True)
+        print(
+            f"| {kind} | {100 * refused:.1f} % | {through:.2f} |{share} |", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -39,7 +39,11 @@ from pair_fit import Pair, held_out, table_of
 
 OTHERS = 3
 FEWEST_IMAGES = 5
-KINDS = {"matched": "Matched errors", "ladder": "Ladder errors", "models": "Predictions of models"}
+KINDS = {
+    "matched": "Matched errors",
+    "ladder": "Ladder errors",
+    "models": "Predictions of models",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +126,9 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
     folder = DataFolder(root)
     for task in (task for task in folder.tasks if task in model.tasks):
         records = folder.images(task)
-        entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
+        entries = sorted(
+            folder.entries(task), key=lambda entry: entry.annotation.image_id
+        )
         names = sorted({entry.annotation.image_id for entry in entries})
         for name, same in groupby(entries, key=lambda entry: entry.annotation.image_id):
             record, at = records.get(name), names.index(name)
@@ -139,7 +145,9 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
                     yield _seen(entry.annotation, given, grey, others, root)
 
 
-def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path) -> Seen:
+def _seen(
+    note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path
+) -> Seen:
     photograph, *rest = (note_features(note, g, root) for g in (given, *others))
     blind = note_features(note, grey, root, blind_features_of)
     return Seen(root, note, photograph, blind, tuple(rest))
@@ -164,7 +172,9 @@ def table(seen: Iterable[Seen], model: Model) -> list[Row]:
             found = by_task[kind, task]
             asked = _asked(list(_pairs(found)), model.tasks[task])
             if asked:
-                rows += [_row(kind, task, part, chosen) for part, chosen in _parts(asked)]
+                rows += [
+                    _row(kind, task, part, chosen) for part, chosen in _parts(asked)
+                ]
     return rows
 
 
@@ -229,7 +239,10 @@ def _row(kind: str, task: str, part: str, asked: Sequence[Asked]) -> Row:
         for name in ("photograph", "other", "grey", "solver")
     }
     ends = {name: _interval(values, place) for name, values in columns.items()}
-    gains = [_gain(columns["photograph"] - columns[name], place) for name in ("grey", "other")]
+    gains = [
+        _gain(columns["photograph"] - columns[name], place)
+        for name in ("grey", "other")
+    ]
     means = {name: float(values.mean()) for name, values in columns.items()}
     return Row(
         kind, task, part, means["photograph"], ends["photograph"], means["other"],

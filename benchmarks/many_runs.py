@@ -24,7 +24,9 @@ def judged(dataset: Path, home: Path, count: int, questions: int) -> list[Path]:
     asked = vj.load_dataset(dataset).sample(questions, seed=1)
     for k, folder in enumerate(folders):
         if not folder.is_dir():
-            client = vj.client("baseline", model=f"oracle:{0.6 + 0.35 * k / count:.3f}", seed=k)
+            client = vj.client(
+                "baseline", model=f"oracle:{0.6 + 0.35 * k / count:.3f}", seed=k
+            )
             vj.judge(asked, client, folder, swap=True, name=folder.name, progress=False)
     return folders
 
@@ -35,10 +37,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, nargs="*", default=[40, 80])
-    parser.add_argument("--against", type=Path, nargs="*", default=[], help="other trees' src")
+    parser.add_argument(
+        "--against", type=Path, nargs="*", default=[], help="other trees' src"
+    )
     parser.add_argument("--questions", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--home", type=Path, help="where the dataset and the runs are kept")
+    parser.add_argument(
+        "--home", type=Path, help="where the dataset and the runs are kept"
+    )
     options = parser.parse_args()
     trees = [*(path.resolve() for path in options.against), HERE]
     with tempfile.TemporaryDirectory() as scratch:
@@ -47,18 +53,23 @@ def main() -> None:
         if not (home / "dataset").is_dir():
             make(home, HERE)
         folders = judged(home / "dataset", home, max(options.runs), options.questions)
-        print("| tree | runs | CPU s | page MB | metrics.json MB |\n|---|---:|---:|---:|---:|")
+        print(
+            "| tree | runs | CPU s | page MB | metrics.json MB |\n|---|---:|---:|---:|---:|"
+        )
         for count in options.runs:
             least: dict[Path, float] = {}
             for _ in range(options.rounds):
                 for number, tree in enumerate(trees):
                     page, figures = home / f"{number}.html", home / f"{number}.json"
                     written = ("--out", page, "--json", figures)
-                    spent = command(tree, home / "bytecode", "report", *folders[:count], *written)
+                    spent = command(
+                        tree, home / "bytecode", "report", *folders[:count], *written
+                    )
                     least[tree] = min(spent, least.get(tree, spent))
             for number, tree in enumerate(trees):
                 sizes = [
-                    (home / f"{number}.{end}").stat().st_size / 1e6 for end in ("html", "json")
+                    (home / f"{number}.{end}").stat().st_size / 1e6
+                    for end in ("html", "json")
                 ]
                 cells = " | ".join(f"{value:.1f}" for value in (least[tree], *sizes))
                 print(f"| {tree} | {count} | {cells} |", flush=True)

@@ -30,7 +30,9 @@ def study(sources: int, images: int, rounds: int, seed: int = 0) -> Study:
     for g in range(images):
         score = np.clip(quality + rng.normal(0, 0.8, sources), 0, 10).round(3)
         for _ in range(rounds):
-            for a, b in rng.permutation(sources)[: sources // 2 * 2].reshape(-1, 2).tolist():
+            for a, b in (
+                rng.permutation(sources)[: sources // 2 * 2].reshape(-1, 2).tolist()
+            ):
                 name = f"q{len(questions)}"
                 seen = score[[a, b]] + rng.normal(0, 1, 2)
                 questions.append(
@@ -51,7 +53,9 @@ def study(sources: int, images: int, rounds: int, seed: int = 0) -> Study:
                         answer="A" if score[a] >= score[b] else "B",
                     )
                 )
-                verdicts.append(Verdict(name, "AB", "A" if seen[0] > seen[1] else "B", "ok", ""))
+                verdicts.append(
+                    Verdict(name, "AB", "A" if seen[0] > seen[1] else "B", "ok", "")
+                )
     return study_of(questions, {"noisy": verdicts})
 
 
@@ -66,7 +70,10 @@ def main() -> None:
     options.add_argument("--part", choices=("card", "report"), default="report")
     chosen = options.parse_args()
     made = study(chosen.sources, chosen.images, chosen.rounds)
-    before, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before, peak = (
+        time.process_time(),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    )
     analysis = analyse_study(made)
     figures = time.process_time() - before
     card = card_of(analysis)

@@ -34,7 +34,12 @@ WORDS = [
     "dolphin",
     "curtain",
 ]
-ABILITIES = ["coarse_perception", "logic_reasoning", "relation_reasoning", "attribute_reasoning"]
+ABILITIES = [
+    "coarse_perception",
+    "logic_reasoning",
+    "relation_reasoning",
+    "attribute_reasoning",
+]
 COLUMNS = [
     "index",
     "question",
@@ -102,17 +107,28 @@ def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
             options = [str(word) for word in rng.choice(WORDS, 4, replace=False)]
             image = base64.b64encode(rng.bytes(int(image_kb * 768))).decode()
             where = [f"c{question % 20}", ABILITIES[question % 4], "dev", image]
-            hint = 'A hint with "quotes"\nand a second line.' if question % 10 == 0 else ""
+            hint = (
+                'A hint with "quotes"\nand a second line.' if question % 10 == 0 else ""
+            )
             index = question + turn * 1_000_000
             writer.writerow(
-                [index, f"What is shown ({index})?", hint, *options, "ABCD"[question % 4], *where]
+                [
+                    index,
+                    f"What is shown ({index})?",
+                    hint,
+                    *options,
+                    "ABCD"[question % 4],
+                    *where,
+                ]
             )
     table = read_table(tsv)
     replies = []
     for row in table.rows:
         letter = row.answer if rng.random() < 0.8 else "ABCD"[int(rng.integers(4))]
         replies.append(str(rng.choice(REPLIES)).format(L=letter, T=row.options[letter]))
-    write_workbook(xlsx, zip(table.rows, replies, strict=True), table.letters, whole="pred.jsonl")
+    write_workbook(
+        xlsx, zip(table.rows, replies, strict=True), table.letters, whole="pred.jsonl"
+    )
     return tsv, xlsx
 
 
@@ -120,7 +136,9 @@ def measure(body: str, tsv: Path, xlsx: Path) -> tuple[float, float]:
     """Seconds and peak MB of a piece of code in a fresh interpreter."""
     lines = f"TSV, XLSX = {str(tsv)!r}, {str(xlsx)!r}\n{body.strip()}".splitlines()
     code = MEASURE.format(body="\n".join(f"    {line}" for line in lines))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     seconds, megabytes = done.stdout.split()
     return float(seconds), float(megabytes)
 
@@ -134,14 +152,18 @@ def main() -> None:
         "--image-kb", type=float, default=12.0, help="base64 text of an image, in KB"
     )
     parser.add_argument(
-        "--folder", type=Path, help="where the files are made (default: a temporary folder)"
+        "--folder",
+        type=Path,
+        help="where the files are made (default: a temporary folder)",
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as scratch:
         started = time.perf_counter()
         tsv, xlsx = make(Path(scratch), given.rows, given.image_kb)
         size = tsv.stat().st_size / 1e6
-        print(f"{given.rows} rows, {size:.0f} MB (made in {time.perf_counter() - started:.0f} s)\n")
+        print(
+            f"{given.rows} rows, {size:.0f} MB (made in {time.perf_counter() - started:.0f} s)\n"
+        )
         print(f"{'step':<28}{'seconds':>9}{'peak MB':>10}")
         for name, body in STEPS.items():
             seconds, megabytes = measure(body, tsv, xlsx)

@@ -42,7 +42,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pages", nargs="+", type=Path)
-    parser.add_argument("--times", type=int, default=5, help="How often each page is opened.")
+    parser.add_argument(
+        "--times", type=int, default=5, help="How often each page is opened."
+    )
     told = parser.parse_args()
     for page in told.pages:
         loaded, painted = zip(*(opened(page) for _ in range(told.times)), strict=True)

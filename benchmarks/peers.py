@@ -40,7 +40,9 @@ CUT = "cut off while it weighs"
 
 def ours(name: str, text: str) -> str:
     """The value that visualjudge reads, or the cause of the failure."""
-    reading = vj.read_reply(text, "pairwise", finish_reason="length" if name == CUT else "stop")
+    reading = vj.read_reply(
+        text, "pairwise", finish_reason="length" if name == CUT else "stop"
+    )
     return str(reading.value) if reading.status == "ok" else f"failed: {reading.cause}"
 
 
@@ -48,7 +50,9 @@ def inspects(text: str) -> str:
     """What Inspect's multiple choice reads."""
     from inspect_ai.solver._multiple_choice import parse_answers
 
-    state: Any = SimpleNamespace(output=SimpleNamespace(completion=text), choices=[0, 1])
+    state: Any = SimpleNamespace(
+        output=SimpleNamespace(completion=text), choices=[0, 1]
+    )
     return ", ".join(sorted(parse_answers(state, False))) or "incorrect"
 
 
@@ -77,17 +81,25 @@ def lmms_evals(folder: Path) -> Any:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lmms-eval", type=Path, help="folder lmms_eval of a wheel or clone")
+    parser.add_argument(
+        "--lmms-eval", type=Path, help="folder lmms_eval of a wheel or clone"
+    )
     options = parser.parse_args()
     read = lmms_evals(options.lmms_eval).parse_mmmu_multi_choice_response
     meaning = {"A": "first image", "B": "second image"}
-    versions = [f"{one} {importlib.metadata.version(one)}" for one in ("inspect-ai", "deepeval")]
-    print(f"| Reply | visualjudge {vj.__version__} | {versions[0]} | lmms-eval | {versions[1]} |")
+    versions = [
+        f"{one} {importlib.metadata.version(one)}" for one in ("inspect-ai", "deepeval")
+    ]
+    print(
+        f"| Reply | visualjudge {vj.__version__} | {versions[0]} | lmms-eval | {versions[1]} |"
+    )
     print("|---|---|---|---|---|")
     for name, text in REPLIES.items():
         drawn = {read(text, ["A", "B"], meaning) for _ in range(200)}
         letter = drawn.pop() if len(drawn) == 1 else "A or B at random"
-        print(f"| {name} | {ours(name, text)} | {inspects(text)} | {letter} | {deepevals(text)} |")
+        print(
+            f"| {name} | {ours(name, text)} | {inspects(text)} | {letter} | {deepevals(text)} |"
+        )
 
 
 if __name__ == "__main__":

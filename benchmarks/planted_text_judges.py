@@ -66,7 +66,9 @@ def kit(seed: int, dials: dict[str, float]) -> Flags:
     """A judge of judgekit; lengths as texts of that length."""
     items = synthetic.pair_items(PAIRS, seed=seed)
     people = synthetic.human_pairwise(items)
-    verdicts = synthetic.pairwise_judge(items, judge_id="planted", seed=1000 + seed, **dials)
+    verdicts = synthetic.pairwise_judge(
+        items, judge_id="planted", seed=1000 + seed, **dials
+    )
     truth = {one.item_id: one.choice for one in people}
     texts = {one.item_id: ("x" * one.length_a, "x" * one.length_b) for one in items}
     yield from ours(
@@ -91,7 +93,9 @@ def kit(seed: int, dials: dict[str, float]) -> Flags:
 
 def cal(seed: int, dials: dict[str, float]) -> Flags:
     """A judge of judgecal, whose replies are text."""
-    made = judgecal.fixtures.SyntheticConfig(n_items=PAIRS, seed=seed, authors=(OWN, "other-model"))
+    made = judgecal.fixtures.SyntheticConfig(
+        n_items=PAIRS, seed=seed, authors=(OWN, "other-model")
+    )
     items = {one.item_id: one for one in judgecal.fixtures.generate_items(made)}
     config = ProbeConfig(n_boot=300, seed=seed)
     judge = MockJudgeExecutor(judgecal.fixtures.MockJudgeConfig(seed=seed, **dials))
@@ -111,10 +115,14 @@ def cal(seed: int, dials: dict[str, float]) -> Flags:
                 "text_a": items[one.meta["item_id"]].response_a,
                 "text_b": items[one.meta["item_id"]].response_b,
             }
-            for one in judge.execute(plan_suite(list(items.values()), ["position"], config))
+            for one in judge.execute(
+                plan_suite(list(items.values()), ["position"], config)
+            )
         ]
     )
-    card = build_card(analyze_suite(judgments, probes, config), judge={"model": OWN}, config={})
+    card = build_card(
+        analyze_suite(judgments, probes, config), judge={"model": OWN}, config={}
+    )
     for flag in card.overall_flags:
         if flag in CAL_FLAGS:
             yield "judgecal", CAL_FLAGS[flag]
@@ -122,10 +130,14 @@ def cal(seed: int, dials: dict[str, float]) -> Flags:
 
 def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    print(f"{repeats} sets of {PAIRS} pairs, both orders; sets in which a fault was flagged")
+    print(
+        f"{repeats} sets of {PAIRS} pairs, both orders; sets in which a fault was flagged"
+    )
     for suite, run, planted in (("judgekit", kit, KIT), ("judgecal", cal, CAL)):
         for fault, dials in planted.items():
-            found = Counter(flag for seed in range(repeats) for flag in set(run(seed, dials)))
+            found = Counter(
+                flag for seed in range(repeats) for flag in set(run(seed, dials))
+            )
             for what in planted.keys() - {"clean"}:
                 said = ", ".join(
                     f"{who} {found[who, what]}" for who in ("report", "interval", suite)

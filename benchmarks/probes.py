@@ -33,7 +33,9 @@ NUMBER, IMAGES, STEPS = 200, 100, 4
 DESIGNS: dict[str, ProbeDesign] = {
     "same_option": "same",
     "withheld": "withheld",
-    **dict.fromkeys(("renamed", "recoloured", "recompressed", "mirrored", "encoding"), "change"),
+    **dict.fromkeys(
+        ("renamed", "recoloured", "recompressed", "mirrored", "encoding"), "change"
+    ),
     **dict.fromkeys(
         (
             "confidence",
@@ -93,13 +95,17 @@ def question(name: str, design: ProbeDesign, k: int, images: int = IMAGES) -> Qu
     )
 
 
-def fair(table: pl.DataFrame, rng: Rng, skill: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+def fair(
+    table: pl.DataFrame, rng: Rng, skill: float = 0.9
+) -> tuple[np.ndarray, np.ndarray]:
     """Letters (as whether it says A) and scores."""
     chance = table["probe_design"].is_in(["same", "withheld"]).to_numpy()
     right = rng.random(table.height) < np.where(chance, 0.5, skill)
     is_a = (table["answer"].fill_null("A") == "A").to_numpy()
     truth = table["truth"].fill_null(0).to_numpy()
-    return np.where(right, is_a, ~is_a), np.clip(truth + rng.normal(0, 1, table.height), 0, 10)
+    return np.where(right, is_a, ~is_a), np.clip(
+        truth + rng.normal(0, 1, table.height), 0, 10
+    )
 
 
 def swayed(name: str, share: float, towards: bool = True) -> Judge:
@@ -107,7 +113,9 @@ def swayed(name: str, share: float, towards: bool = True) -> Judge:
 
     def judge(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
         said, score = fair(table, rng)
-        follows = (table["probe_name"] == name).to_numpy() & (rng.random(table.height) < share)
+        follows = (table["probe_name"] == name).to_numpy() & (
+            rng.random(table.height) < share
+        )
         cued = (table["probe_cue"].fill_null("A") == "A").to_numpy()
         return np.where(follows, cued == towards, said), score
 
@@ -122,8 +130,12 @@ def first(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
 def blind(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
     """As right without the original as with it."""
     said, score = fair(table, rng)
-    known = (table["probe_name"] == "withheld").to_numpy() & (rng.random(table.height) < 0.9)
-    return np.where(known, (table["answer"] == "A").fill_null(False).to_numpy(), said), score
+    known = (table["probe_name"] == "withheld").to_numpy() & (
+        rng.random(table.height) < 0.9
+    )
+    return np.where(
+        known, (table["answer"] == "A").fill_null(False).to_numpy(), said
+    ), score
 
 
 JUDGES: dict[str, tuple[str | None, Judge]] = {
@@ -141,7 +153,9 @@ JUDGES: dict[str, tuple[str | None, Judge]] = {
 
 def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
     """Each probe's state for one draw of a judge."""
-    return {row.name: row.state for row in probe_results(answered(questions, judge, rng))}
+    return {
+        row.name: row.state for row in probe_results(answered(questions, judge, rng))
+    }
 
 
 def answered(questions: pl.DataFrame, judge: Judge, rng: Rng) -> pl.DataFrame:
@@ -183,7 +197,9 @@ def uneven(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
     score = fair(table, rng)[1]
     is_a = (table["answer"].fill_null("A") == "A").to_numpy()
     right = rng.random(table.height) < skill
-    return np.where(free, rng.random(table.height) < first, np.where(right, is_a, ~is_a)), score
+    return np.where(
+        free, rng.random(table.height) < first, np.where(right, is_a, ~is_a)
+    ), score
 
 
 def faulty(name: str, share: float) -> Judge:
@@ -192,7 +208,9 @@ def faulty(name: str, share: float) -> Judge:
 
     def judge(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
         said, score = fair(table, rng, 0.75)
-        mine = (table["probe_name"] == name).to_numpy() & (rng.random(table.height) < share)
+        mine = (table["probe_name"] == name).to_numpy() & (
+            rng.random(table.height) < share
+        )
         is_a = (table["answer"].fill_null("A") == "A").to_numpy()
         cued = (table["probe_cue"].fill_null("A") == "A").to_numpy()
         wanted = {
@@ -240,13 +258,16 @@ def few(seeds: int) -> None:
                 continue
             own = any_other = 0
             for seed in range(seeds):
-                found = states(questions, judge, np.random.default_rng([seed, number, images]))
+                found = states(
+                    questions, judge, np.random.default_rng([seed, number, images])
+                )
                 failed = {name for name, state in found.items() if state == "fail"}
                 own += fault in failed
                 any_other += bool(failed - {fault})
             told = f"{own / seeds:.1%}" if fault else ""
             print(
-                f"| {label} | {number} | {images} | {told} | {any_other / seeds:.1%} |", flush=True
+                f"| {label} | {number} | {images} | {told} | {any_other / seeds:.1%} |",
+                flush=True,
             )
 
 
@@ -258,7 +279,11 @@ def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
         ("other", "photograph"),
     )
     asked = question_table(
-        [question(name, design, k, images) for name, design in versions for k in range(pairs)]
+        [
+            question(name, design, k, images)
+            for name, design in versions
+            for k in range(pairs)
+        ]
     )
     judges = {
         "ignores the image": partial(seeing, blind=True),
@@ -289,7 +314,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--few", action="store_true", help="few questions a probe")
     parser.add_argument(
-        "--photograph", action="store_true", help="judges that do and do not need the photograph"
+        "--photograph",
+        action="store_true",
+        help="judges that do and do not need the photograph",
     )
     args = parser.parse_args()
     seeds = args.seeds
@@ -300,14 +327,20 @@ def main() -> None:
         few(seeds)
         return
     plain = [question("control", "control", k) for k in range(NUMBER)]
-    asked = [question(name, design, k) for name, design in DESIGNS.items() for k in range(NUMBER)]
+    asked = [
+        question(name, design, k)
+        for name, design in DESIGNS.items()
+        for k in range(NUMBER)
+    ]
     questions = question_table([*plain, *asked])
     for label, (fault, judge) in JUDGES.items():
         fails, passes, clean = Counter[str](), 0, 0
         for seed in range(seeds):
             found = states(questions, judge, np.random.default_rng([seed, len(label)]))
             fails.update(name for name, state in found.items() if state == "fail")
-            passed = sum(state == "pass" for name, state in found.items() if name != fault)
+            passed = sum(
+                state == "pass" for name, state in found.items() if name != fault
+            )
             passes += passed
             clean += passed == len(DESIGNS) - (fault is not None)
         others = sum(count for name, count in fails.items() if name != fault)

@@ -123,7 +123,11 @@ TAP = (
 def colours(case: int) -> list[str]:
     """Those of the two images of a case, as the page records them; none where it has no image."""
     shades = ((5 * case % 255, 90, 160), (5 * case % 255, 160, 90))
-    return [" ".join(map(str, shade)) for shade in shades] if case < 36 and case % 2 else []
+    return (
+        [" ".join(map(str, shade)) for shade in shades]
+        if case < 36 and case % 2
+        else []
+    )
 
 
 def study(root: Path) -> Path:
@@ -147,7 +151,9 @@ def study(root: Path) -> Path:
     for n in range(36, 42):
         options = "\n\n".join(f"{letter}. option {n}-{letter}" for letter in "ABCD")
         prompt = f"Case {n}.\n\nOptions:\n\n{options}\n\nRank them."
-        questions.append(ranking(n, (1.0, 5.0, 9.0, 3.0), prompt=prompt, image_id=f"i{n}"))
+        questions.append(
+            ranking(n, (1.0, 5.0, 9.0, 3.0), prompt=prompt, image_id=f"i{n}")
+        )
     questions += [scoring(n, 5.0, prompt=f"Case {n}. Score it.") for n in range(42, 48)]
     made = write_dataset(root / "ds", questions)
     (made / "media").mkdir()
@@ -168,7 +174,16 @@ class Rater(threading.Thread):
         self.rng = np.random.default_rng(seed)
         self.browser = Browser(profile)
         self._record()
-        kinds = ("answer", "correct", "tab", "offline", "hold", "reload", "hasty", "pinch")
+        kinds = (
+            "answer",
+            "correct",
+            "tab",
+            "offline",
+            "hold",
+            "reload",
+            "hasty",
+            "pinch",
+        )
         self.done = dict.fromkeys(kinds, 0)
         self.error: BaseException | None = None
         self.sent: list[dict[str, Any]] = []
@@ -229,7 +244,9 @@ class Rater(threading.Thread):
             self.browser.keys("\ue007")
             self._wait(lambda s: not s["held"], 3)
             return
-        if not self._wait(lambda s: s["ready"] or s["held"] or s["done"] or s["dialog"]):
+        if not self._wait(
+            lambda s: s["ready"] or s["held"] or s["done"] or s["dialog"]
+        ):
             self.done["reload"] += 1
             self._open()
             return
@@ -251,13 +268,17 @@ class Rater(threading.Thread):
         else:
             keys = [str(self.rng.integers(10)), "\ue007"]
         self.browser.keys(*keys)
-        moved = self._wait(lambda s: s["slot"] != state["slot"] or s["toast"] or s["held"], 5)
+        moved = self._wait(
+            lambda s: s["slot"] != state["slot"] or s["toast"] or s["held"], 5
+        )
         if not moved or "reached" in self._state()["toast"]:
             time.sleep(0.5)
 
     def _correct(self, state: dict[str, Any]) -> None:
         self._undo()
-        back = self._wait(lambda s: s["slot"] not in (None, state["slot"]) and s["ready"], 4)
+        back = self._wait(
+            lambda s: s["slot"] not in (None, state["slot"]) and s["ready"], 4
+        )
         if back:
             self._answer(self._state())
 
@@ -306,9 +327,14 @@ class TouchRater(Rater):
     def _fingers(self, start: Any, stop: Any, steps: int = 4) -> None:
         """Fingers that move from one set of places on the screen to another."""
         a, b = np.array(start, float), np.array(stop, float)
-        moves = [("touchStart", 0.0), *(("touchMove", k / steps) for k in range(1, steps + 1))]
+        moves = [
+            ("touchStart", 0.0),
+            *(("touchMove", k / steps) for k in range(1, steps + 1)),
+        ]
         for kind, part in moves if steps else moves[:1]:
-            points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(a + (b - a) * part)]
+            points = [
+                {"x": x, "y": y, "id": k} for k, (x, y) in enumerate(a + (b - a) * part)
+            ]
             self._dispatch(kind, points)
         self._dispatch("touchEnd", [])
 
@@ -327,13 +353,17 @@ class TouchRater(Rater):
     def _answer(self, state: dict[str, Any]) -> None:
         if self.rng.random() < 0.3:
             self._pinch()
-        if self.rng.random() < 0.3:  # before looking: refused, unless all has been in view
+        if (
+            self.rng.random() < 0.3
+        ):  # before looking: refused, unless all has been in view
             self.done["hasty"] += 1
             self._choose(state)
         else:
             self._see()
             self._choose(state)
-        moved = self._wait(lambda s: s["slot"] != state["slot"] or s["toast"] or s["held"], 5)
+        moved = self._wait(
+            lambda s: s["slot"] != state["slot"] or s["toast"] or s["held"], 5
+        )
         if not moved or "reached" in self._state()["toast"]:
             time.sleep(0.5)
 
@@ -412,7 +442,9 @@ Key = tuple[str, int]
 """A case and which time it was asked."""
 
 
-def compare(name: str, sent: list[dict[str, Any]], lines: list[dict[str, Any]]) -> list[str]:
+def compare(
+    name: str, sent: list[dict[str, Any]], lines: list[dict[str, Any]]
+) -> list[str]:
     """What differs between what a rater's browser sent and what the file holds."""
     of_page: dict[Key, list[dict[str, Any]]] = defaultdict(list)
     of_file: dict[Key, list[dict[str, Any]]] = defaultdict(list)
@@ -431,7 +463,9 @@ def compare(name: str, sent: list[dict[str, Any]], lines: list[dict[str, Any]]) 
         if entry["status"] == 200 and missing:
             faults.append(f"{name}: case {case} answered without a look at {missing}")
     for key in of_file.keys() | of_page.keys():
-        faults += [f"{name} {key}: {fault}" for fault in differing(of_page[key], of_file[key])]
+        faults += [
+            f"{name} {key}: {fault}" for fault in differing(of_page[key], of_file[key])
+        ]
     return faults
 
 
@@ -452,11 +486,16 @@ def differing(asked: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[
     not.
     """
     sure = [entry for entry in asked if entry["status"] == 200]
-    values, given = [written(line) for line in found], [stored(entry) for entry in asked]
+    values, given = (
+        [written(line) for line in found],
+        [stored(entry) for entry in asked],
+    )
     faults = []
     if found and sum(not line.get("revised") for line in found) != 1:
         faults.append(f"doubled: {values}")
-    said = [stored(entry) for entry in sure]  # the same again is no correction, and has no line
+    said = [
+        stored(entry) for entry in sure
+    ]  # the same again is no correction, and has no line
     if not sum(1 for _ in itertools.groupby(said)) <= len(found) <= len(asked):
         faults.append(f"{len(found)} lines of {len(asked)} sent, {len(sure)} sure")
     if not set(values) <= set(given):
@@ -472,17 +511,26 @@ def figures(overview: str, lines: list[dict[str, Any]]) -> list[str]:
     faults = []
     last = {(line["rater"], line["id"], line["turn"]): line for line in lines}
     for name in sorted({line["rater"] for line in lines}):
-        row = re.findall(rf'<th scope="row">{name}</th><td>.*?</td><td>(\S+?)</td>', overview)
+        row = re.findall(
+            rf'<th scope="row">{name}</th><td>.*?</td><td>(\S+?)</td>', overview
+        )
         count = sum(
-            line["rater"] == name and line["purpose"] != "practice" for line in last.values()
+            line["rater"] == name and line["purpose"] != "practice"
+            for line in last.values()
         )
         if row != [str(count)]:
             faults.append(f"{name}: the overview says {row}, the file {count}")
-    for kind, level in (("pairwise", "nominal"), ("ranking", "ordinal"), ("scoring", "interval")):
+    for kind, level in (
+        ("pairwise", "nominal"),
+        ("ranking", "ordinal"),
+        ("scoring", "interval"),
+    ):
         answers = {
             (line["rater"], line["id"]): line["value"]
             for line in last.values()
-            if line["purpose"] == "question" and line["status"] == "ok" and _kind(line) == kind
+            if line["purpose"] == "question"
+            and line["status"] == "ok"
+            and _kind(line) == kind
         }
         cells = re.findall(rf'<th scope="row">{kind}</th><td>(.*?)</td>', overview)
         said = html.unescape(cells[0]) if cells else None
@@ -504,7 +552,9 @@ def _kind(line: dict[str, Any]) -> str:
 
 def _alpha(answers: dict[tuple[str, str], Any], level: str) -> str:
     raters, items = (sorted({key[k] for key in answers}) for k in (0, 1))
-    codes = {value: k for k, value in enumerate(sorted({str(v) for v in answers.values()}))}
+    codes = {
+        value: k for k, value in enumerate(sorted({str(v) for v in answers.values()}))
+    }
     table = np.full((len(raters), len(items)), np.nan)
     for (rater, item), value in answers.items():
         table[raters.index(rater), items.index(item)] = (
@@ -523,7 +573,14 @@ def trial(seed: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         dataset = study(root)
-        words = ["--people", str(root / "people"), "--seed", str(seed), "--repeats", "3"]
+        words = [
+            "--people",
+            str(root / "people"),
+            "--seed",
+            str(seed),
+            "--repeats",
+            "3",
+        ]
         words += ["--known", "2", "--practice", "1", "--per-item", "2"]
         words += ["--least-seconds", str(LEAST), "--instructions", str(root / "how.md")]
         words += ["--sample", "30", "--show", "all"]

@@ -57,7 +57,8 @@ def last_match(row: Row) -> Any:
         return float(numbers[-1]) if numbers else None
     letters = "ABCDE"[: row["n"] or 2]
     found = re.findall(
-        rf"\b[{letters}]{{{len(letters) if row['kind'] == 'ranking' else 1}}}\b", row["reply"]
+        rf"\b[{letters}]{{{len(letters) if row['kind'] == 'ranking' else 1}}}\b",
+        row["reply"],
     )
     return found[-1] if found else None
 
@@ -75,7 +76,14 @@ def geditbench(row: Row) -> Any:
         return None
     if key == "score":
         return float(found[key]) if isinstance(found[key], int | float) else None
-    aliases = {"image a": "A", "image_a": "A", "a": "A", "image b": "B", "image_b": "B", "b": "B"}
+    aliases = {
+        "image a": "A",
+        "image_a": "A",
+        "a": "A",
+        "image b": "B",
+        "image_b": "B",
+        "b": "B",
+    }
     return aliases.get(str(found[key]).lower())
 
 
@@ -146,7 +154,9 @@ def main() -> None:
         help="what a line of the table is, beside kind",
     )
     parser.add_argument(
-        "--errors", action="store_true", help="print each row that is misread or refused"
+        "--errors",
+        action="store_true",
+        help="print each row that is misread or refused",
     )
     args = parser.parse_args()
     rows = list(rows_of(args.file))
@@ -159,17 +169,24 @@ def main() -> None:
         for row, value in zip(rows, values, strict=True):
             result = outcome(row, value)
             table[row[args.by], row["kind"]][result] += 1
-            if args.errors and name == "visualjudge" and result in ("misread", "refused"):
+            if (
+                args.errors
+                and name == "visualjudge"
+                and result in ("misread", "refused")
+            ):
                 print(
                     f"{result} {row['id']} {row['kind']}: {row['label']!r} read as {value!r}: "
                     f"{row['reply'][:200]!r}"
                 )
         print(f"\n{name}: {spent / max(len(rows), 1) * 1e3:.2f} ms a reply")
-        print(f"{args.by:28} {'kind':9} {'n':>6} {'misread':>8} {'refused':>8}  ambiguous")
+        print(
+            f"{args.by:28} {'kind':9} {'n':>6} {'misread':>8} {'refused':>8}  ambiguous"
+        )
         for (place, kind), counts in sorted(table.items()):
             n = sum(counts.values()) - counts["ambiguous"]
             shares = "".join(
-                f" {counts[result] / max(n, 1):8.1%}" for result in ("misread", "refused")
+                f" {counts[result] / max(n, 1):8.1%}"
+                for result in ("misread", "refused")
             )
             print(f"{place:28} {kind:9} {n:6}{shares}  {counts['ambiguous']}")
 

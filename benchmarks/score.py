@@ -38,7 +38,9 @@ def boxes_of(image: int) -> tuple[Detections, Detections]:
         real.append(Detection(label, (x, y, x + w, y + h)))
         dx, dy = rng.normal(0, 6, 2)
         found.append(
-            Detection(label, (x + dx, y + dy, x + w + dx, y + h + dy), float(rng.random()))
+            Detection(
+                label, (x + dx, y + dy, x + w + dx, y + h + dy), float(rng.random())
+            )
         )
     return Detections(tuple(found)), Detections(tuple(real))
 
@@ -71,7 +73,8 @@ def score_masks(image: int) -> float:
     sides = []
     for side in masks_of(image):
         items = [
-            {"label": i.label, "segmentation": _text_rle(i), "score": i.score} for i in side.items
+            {"label": i.label, "segmentation": _text_rle(i), "score": i.score}
+            for i in side.items
         ]
         sides.append({"instances": items})
     return _timed("instance_segmentation", *sides)
@@ -96,12 +99,18 @@ def coco_seconds(pairs: list[tuple[Any, Any]], kind: str) -> tuple[float, float]
             {**_coco(item, image, kind), "iscrowd": 0, "id": len(truths) + k + 1}
             for k, item in enumerate(truth.items)
         ]
-        found += [{**_coco(item, image, kind), "score": item.score} for item in prediction.items]
+        found += [
+            {**_coco(item, image, kind), "score": item.score}
+            for item in prediction.items
+        ]
     with contextlib.redirect_stdout(io.StringIO()):
         start = time.perf_counter()
         real = COCO()
         real.dataset = {
-            "images": [{"id": k, "height": SIZE[0], "width": SIZE[1]} for k in range(len(pairs))],
+            "images": [
+                {"id": k, "height": SIZE[0], "width": SIZE[1]}
+                for k in range(len(pairs))
+            ],
             "categories": [{"id": k, "name": name} for k, name in enumerate(LABELS)],
             "annotations": truths,
         }
@@ -147,7 +156,10 @@ def main() -> None:
         ("instance_segmentation", "segm", masks_of),
     ):
         pairs = [make(image) for image in images[:1000]]
-        (theirs, peer), (ours, mine) = coco_seconds(pairs, kind), ours_seconds(task, pairs)
+        (theirs, peer), (ours, mine) = (
+            coco_seconds(pairs, kind),
+            ours_seconds(task, pairs),
+        )
         print(f"AP {kind}, {len(pairs)} images: visualjudge {ours:.2f} s (AP {mine:.6f}), "
               f"pycocotools {theirs:.2f} s "
               f"(AP {peer:.6f}), ratio {theirs / ours:.1f}×")  # fmt: skip

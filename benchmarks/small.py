@@ -70,8 +70,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--against", type=Path, nargs="*", default=[], help="other trees' src")
-    parser.add_argument("--no-cache", action="store_true", help="compile all modules anew")
+    parser.add_argument(
+        "--against", type=Path, nargs="*", default=[], help="other trees' src"
+    )
+    parser.add_argument(
+        "--no-cache", action="store_true", help="compile all modules anew"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     trees = [*(path.resolve() for path in options.against), HERE]
@@ -82,7 +86,14 @@ def main() -> None:
         for number in range(options.rounds + 1):
             for tree in trees:
                 for words in (
-                    ("report", run, "--dataset", dataset, "--out", f"{folder}/{number}.html"),
+                    (
+                        "report",
+                        run,
+                        "--dataset",
+                        dataset,
+                        "--out",
+                        f"{folder}/{number}.html",
+                    ),
                     ("card", run, "--dataset", dataset),
                     ("describe", dataset),
                 ):
@@ -91,7 +102,9 @@ def main() -> None:
                         cost.setdefault((str(tree), str(words[0])), []).append(spent)
         print("| tree | report | card | describe | all |\n|---|---:|---:|---:|---:|")
         for tree in trees:
-            least = [min(cost[str(tree), name]) for name in ("report", "card", "describe")]
+            least = [
+                min(cost[str(tree), name]) for name in ("report", "card", "describe")
+            ]
             cells = " | ".join(f"{seconds:.2f}" for seconds in (*least, sum(least)))
             print(f"| {tree} | {cells} |")
 

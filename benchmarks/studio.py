@@ -75,7 +75,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("studio-bench"))
     parser.add_argument("--requests", type=int, default=150)
     parser.add_argument(
-        "--reply-words", type=int, default=180, help="words of a chain of thought, 12 to 1000"
+        "--reply-words",
+        type=int,
+        default=180,
+        help="words of a chain of thought, 12 to 1000",
     )
     arguments = parser.parse_args()
     if not (arguments.out / "ds" / "dataset.json").is_file():
@@ -108,7 +111,9 @@ def make(out: Path, count: int, reply_words: int) -> None:
     root = out / "ds"
     (root / "media").mkdir(parents=True)
     base = photographs(root, rng)
-    with (root / "questions.json").open("wb") as file:  # as `visualjudge build` writes it
+    with (root / "questions.json").open(
+        "wb"
+    ) as file:  # as `visualjudge build` writes it
         for i in range(count):
             wire = question_to_wire(question_from_wire(question(i, rng, root, base)))
             file.write((BETWEEN if i else FIRST) + orjson.dumps(wire))
@@ -125,21 +130,27 @@ def photographs(root: Path, rng: np.random.Generator) -> list[Path]:
     found = []
     for i in range(PHOTOGRAPHS):
         coarse = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
-        pixels = np.repeat(np.repeat(coarse, 20, 0), 20, 1).astype(np.int16) + rng.integers(
-            -9, 9, (480, 640, 3)
-        )
+        pixels = np.repeat(np.repeat(coarse, 20, 0), 20, 1).astype(
+            np.int16
+        ) + rng.integers(-9, 9, (480, 640, 3))
         found.append(root / "media" / f"base_{i}.png")
         write_png(found[-1], np.clip(pixels, 0, 255).astype(np.uint8))
     return found
 
 
-def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> dict[str, Any]:
+def question(
+    i: int, rng: np.random.Generator, root: Path, base: list[Path]
+) -> dict[str, Any]:
     """One pairwise question; images are hard links, so that each has a name of its own and no
     thumbnail is shared.
     """
     task = list(TASKS)[int(rng.integers(len(TASKS)))]
     stem = TASKS[task][int(rng.integers(len(TASKS[task])))]
-    names = [f"media/{i}_{letter}.png" for letter in "ab"] if not stem.startswith("text") else []
+    names = (
+        [f"media/{i}_{letter}.png" for letter in "ab"]
+        if not stem.startswith("text")
+        else []
+    )
     for name in names:
         os.link(base[int(rng.integers(PHOTOGRAPHS))], root / name)
     scores = [round(float(s), 4) for s in rng.uniform(0, 10, 2)]
@@ -168,7 +179,9 @@ def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> 
     }
 
 
-def vocabulary(rng: np.random.Generator, size: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+def vocabulary(
+    rng: np.random.Generator, size: int = 4000
+) -> tuple[np.ndarray, np.ndarray]:
     """Words and how often each is said, by Zipf's law; those that are searched are among the
     frequent ones.
     """
@@ -181,7 +194,12 @@ def vocabulary(rng: np.random.Generator, size: int = 4000) -> tuple[np.ndarray, 
 
 
 def run(
-    folder: Path, root: Path, count: int, right: float, reply_words: int, rng: np.random.Generator
+    folder: Path,
+    root: Path,
+    count: int,
+    right: float,
+    reply_words: int,
+    rng: np.random.Generator,
 ) -> None:
     """A run with replies of some words."""
     folder.mkdir(parents=True)
@@ -191,7 +209,13 @@ def run(
             value = "AB"[int(rng.random() < right)]
             reply = f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: {value}"
             verdict = Verdict(
-                f"{i:020x}", "AB", value, "ok", reply, {"prompt_tokens": 900}, latency_s=0.5
+                f"{i:020x}",
+                "AB",
+                value,
+                "ok",
+                reply,
+                {"prompt_tokens": 900},
+                latency_s=0.5,
             )
             file.write(orjson.dumps(verdict_line(verdict)) + b"\n")
     info = {
@@ -225,7 +249,10 @@ class Server:
         started = time.perf_counter()
         environment = {**os.environ, "XDG_CACHE_HOME": str(out / "cache")}
         self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         while not self._answers():
             time.sleep(0.02)
@@ -254,13 +281,24 @@ class Server:
         """Resident memory in MB; with "VmHWM" the most so far."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return (
-            int(next(line.split()[1] for line in status.splitlines() if line.startswith(field)))
+            int(
+                next(
+                    line.split()[1]
+                    for line in status.splitlines()
+                    if line.startswith(field)
+                )
+            )
             / 1024
         )
 
     def cpu(self) -> float:
         """Seconds of CPU so far, of all threads and of the processes that it has ended."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self.process.pid}/stat")
+            .read_text()
+            .rpartition(")")[2]
+            .split()
+        )
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def __enter__(self) -> Server:
@@ -281,10 +319,14 @@ def followed(server: Server) -> None:
     slug = server.get("/").decode().split('href="/d/')[1].split('"')[0]
     while not first_cards(server, slug):
         time.sleep(0.05)
-    print(f"the grid has cards after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
+    print(
+        f"the grid has cards after {server.age():.1f} s ({server.cpu():.1f} s of CPU)"
+    )
     while any(READING in line for line in lines_of(server)):
         time.sleep(0.1)
-    print(f"it has all questions after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
+    print(
+        f"it has all questions after {server.age():.1f} s ({server.cpu():.1f} s of CPU)"
+    )
     rng, times = np.random.default_rng(2), list[float]()
     while lines_of(server):
         query = next(filters(rng, ["none", "none"], 1))
@@ -322,7 +364,11 @@ def measure(server: Server, count: int, requests: int) -> None:
     starts = rng.integers(0, count, requests).tolist()
     cards: list[Any] = []
     pages = [
-        timed(lambda s=s: cards.extend(read(server, f"/d/{slug}/cards?start={s}&count=60")))
+        timed(
+            lambda s=s: cards.extend(
+                read(server, f"/d/{slug}/cards?start={s}&count=60")
+            )
+        )
         for s in starts
     ]
     table("scroll: 60 cards", pages)
@@ -336,7 +382,11 @@ def measure(server: Server, count: int, requests: int) -> None:
         address = f"/d/{slug}/thumb/320/"
         table(
             "scroll: thumbnails, 6 at once",
-            list(browser.map(lambda n: timed(lambda: server.get(address + quote(n))), names)),
+            list(
+                browser.map(
+                    lambda n: timed(lambda: server.get(address + quote(n))), names
+                )
+            ),
         )
     pages = [f"/d/{slug}/q/{card['id']}" for card in cards[:requests]]
     table("page of a question", [timed(lambda p=p: server.get(p)) for p in pages])
@@ -358,7 +408,9 @@ def filters(rng: np.random.Generator, runs: list[str], count: int) -> Iterator[s
             ("q", WORDS[int(rng.integers(len(WORDS)))]),
             ("sort", "-disagreement"),
         ]
-        yield urlencode([pairs[k] for k in rng.permutation(len(pairs))[: int(rng.integers(1, 5))]])
+        yield urlencode(
+            [pairs[k] for k in rng.permutation(len(pairs))[: int(rng.integers(1, 5))]]
+        )
 
 
 def read(server: Server, path: str) -> list[Any]:

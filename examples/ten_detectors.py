@@ -31,7 +31,11 @@ FAVOURED = {"detector H": 1.5}
 def questions() -> list[Question]:
     """One scoring question an image and detector; images differ in difficulty."""
     rng = rng_for(0, "ten detectors")
-    true = QUALITY + rng.normal(0, 1.0, (IMAGES, 1)) + rng.normal(0, 0.8, (IMAGES, len(NAMES)))
+    true = (
+        QUALITY
+        + rng.normal(0, 1.0, (IMAGES, 1))
+        + rng.normal(0, 0.8, (IMAGES, len(NAMES)))
+    )
     out = []
     for (g, s), score in np.ndenumerate(np.clip(true, 0, 10).round(2)):
         name = f"image{g:03d}-{NAMES[s][-1]}"
@@ -64,7 +68,14 @@ def verdicts(asked: list[Question]) -> list[Verdict]:
         lean = FAVOURED.get(str(question.sources[0]), 0.0)
         said = 1.0 + 0.85 * float(question.answer) + lean + rng.normal(0, 0.8)
         out.append(
-            Verdict(question.id, "AB", round(float(np.clip(said, 0, 10))), "ok", "", latency_s=0.0)
+            Verdict(
+                question.id,
+                "AB",
+                round(float(np.clip(said, 0, 10))),
+                "ok",
+                "",
+                latency_s=0.0,
+            )
         )
     return out
 
@@ -72,7 +83,9 @@ def verdicts(asked: list[Question]) -> list[Verdict]:
 def main(out: Path) -> None:
     """Write the dataset, the run and the truth."""
     asked = questions()
-    atomic.write_json(out / "dataset" / "questions.json", [asdict(question) for question in asked])
+    atomic.write_json(
+        out / "dataset" / "questions.json", [asdict(question) for question in asked]
+    )
     atomic.write_json(out / "dataset" / "dataset.json", {"version": "2.1"})
     run = RunFolder(out / "run")
     dataset = load_dataset(out / "dataset")
@@ -84,7 +97,9 @@ def main(out: Path) -> None:
     with (out / "truth.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["annotation_id", "score"])
-        rows.writerows([question.annotation_ids[0], question.answer] for question in asked)
+        rows.writerows(
+            [question.annotation_ids[0], question.answer] for question in asked
+        )
 
 
 if __name__ == "__main__":

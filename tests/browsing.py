@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
 )
 DRIVER = shutil.which("chromedriver")
 FLAGS = (
@@ -46,9 +47,13 @@ class Browser:
         options.binary_location = str(CHROMIUM)
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability(
+            "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
+        )
         self.driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-        self.driver.set_script_timeout(120)  # axe-core on a long page, on a busy machine
+        self.driver.set_script_timeout(
+            120
+        )  # axe-core on a long page, on a busy machine
         self.requests: list[str] = []
 
     def open(self, address: str) -> None:
@@ -80,12 +85,19 @@ class Browser:
             ActionChains(self.driver).send_keys(key).perform()
 
     def size(self, width: int, height: int) -> None:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        metrics = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": width < 500,
+        }
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def theme(self, name: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": name}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": features}
+        )
 
     def complaints(self) -> list[str]:
         """Errors of the console, and requests that left this machine, since the last call."""
@@ -95,7 +107,8 @@ class Browser:
             if entry["level"] == "SEVERE"
         ]
         messages = [
-            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+            json.loads(entry["message"])["message"]
+            for entry in self.driver.get_log("performance")
         ]
         sent = [
             m["params"]["request"]["url"]
@@ -136,7 +149,9 @@ class Studio:
             str(self.port),
         ]
         env = {**os.environ, "XDG_CACHE_HOME": str(self.cache)}
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
         self.said = "".join(
             itertools.takewhile(lambda line: "Ctrl-C" not in line, self.process.stdout)

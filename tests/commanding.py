@@ -22,7 +22,9 @@ from visualjudge.cli.main import run
 def command(*words: object, folder: Path | None = None) -> CompletedProcess[str]:
     """``visualjudge`` with these words, in ``folder`` if one is given; no output is a terminal."""
     argv = ["visualjudge", *map(str, words)]
-    texts = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+    texts = [
+        io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)
+    ]
     handler, threshold = signal.getsignal(signal.SIGTERM), gc.get_threshold()
     with contextlib.ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, handler)

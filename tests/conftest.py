@@ -22,12 +22,17 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """Print the number of tests that were skipped, by the first folder of each and by reason."""
     skipped = Counter(map(_place_and_reason, terminalreporter.getreports("skipped")))
     if skipped:
-        rows = [f"{n} in {place} ({reason})" for (place, reason), n in sorted(skipped.items())]
+        rows = [
+            f"{n} in {place} ({reason})"
+            for (place, reason), n in sorted(skipped.items())
+        ]
         terminalreporter.write_line(f"not run: {'; '.join(rows)}")
 
 
 def _place_and_reason(report: BaseReport) -> tuple[str, str]:
-    path, _, reason = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, "")
+    path, _, reason = (
+        report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, "")
+    )
     parts = report.nodeid.split("::")[0].split("/")
     place = parts[1] if len(parts) > 2 else parts[-1] or path
     reason = re.sub(r"could not import '(\w+).*", r"\1 is not installed", reason)

@@ -25,8 +25,14 @@ class World:
     def of(cls, images: int, sources: int, seed: int = 0, gap: float = 0.4) -> World:
         rng = np.random.default_rng(seed)
         quality = 6 - gap * (np.arange(sources) - (sources - 1) / 2)
-        truth = quality + rng.normal(0, 0.7, (images, 1)) + rng.normal(0, 0.8, (images, sources))
-        return cls(np.clip(truth, 0, 10).round(3), tuple(f"model {i}" for i in range(sources)))
+        truth = (
+            quality
+            + rng.normal(0, 0.7, (images, 1))
+            + rng.normal(0, 0.8, (images, sources))
+        )
+        return cls(
+            np.clip(truth, 0, 10).round(3), tuple(f"model {i}" for i in range(sources))
+        )
 
     def scoring_questions(self) -> list[Question]:
         """One question an image and source."""
@@ -47,7 +53,9 @@ class World:
         """Every pair of sources on every image; the option shown first alternates."""
         out = []
         for g in range(self.truth.shape[0]):
-            for n, (a, b) in enumerate(itertools.combinations(range(len(self.names)), 2)):
+            for n, (a, b) in enumerate(
+                itertools.combinations(range(len(self.names)), 2)
+            ):
                 a, b = (a, b) if (g + n) % 2 else (b, a)
                 scores = (float(self.truth[g, a]), float(self.truth[g, b]))
                 changes = {
@@ -55,7 +63,9 @@ class World:
                     "image_id": f"image{g:04d}",
                     "annotation_ids": (f"a{g}-{a}", f"a{g}-{b}"),
                 }
-                out.append(pair(0, scores, sources=(self.names[a], self.names[b]), **changes))
+                out.append(
+                    pair(0, scores, sources=(self.names[a], self.names[b]), **changes)
+                )
         return out
 
 
@@ -70,7 +80,9 @@ def scores_of(
     out = []
     for question in questions:
         lean = (bias or {}).get(str(question.sources[0]), 0.0)
-        value = float(np.clip(float(question.answer) + lean + rng.normal(0, noise), 0, 10))
+        value = float(
+            np.clip(float(question.answer) + lean + rng.normal(0, noise), 0, 10)
+        )
         out.append(Verdict(question.id, "AB", round(value, 2), "ok", str(value)))
     return out
 

@@ -44,7 +44,9 @@ DISCS = (disc(40, 40, 25), disc(110, 50, 20), disc(70, 95, 18))
 IMAGE = (np.indices((*SIZE, 3)).sum(axis=0) * 3 % 256).astype(np.uint8)
 DEGRADED = np.ascontiguousarray(IMAGE[:, ::-1]) // 2
 SCENE = ErrorScene(SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS))
-GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (1.0 + 3 * (DISCS[0] | DISCS[1]))
+GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (
+    1.0 + 3 * (DISCS[0] | DISCS[1])
+)
 
 TRUTHS: dict[str, Prediction] = {
     "detection": Detections(
@@ -55,11 +57,17 @@ TRUTHS: dict[str, Prediction] = {
     ),
     "instance": Masks(
         SIZE,
-        tuple(Instance(label, mask_from_array(d)) for label, d in zip(LABELS, DISCS, strict=True)),
+        tuple(
+            Instance(label, mask_from_array(d))
+            for label, d in zip(LABELS, DISCS, strict=True)
+        ),
     ),
     "semantic": Masks(
         SIZE,
-        (Instance("cat", mask_from_array(DISCS[0])), Instance("dog", mask_from_array(~DISCS[0]))),
+        (
+            Instance("cat", mask_from_array(DISCS[0])),
+            Instance("dog", mask_from_array(~DISCS[0])),
+        ),
     ),
     "referring": Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)),
     "keypoint": People((standing(40), standing(110))),
@@ -84,7 +92,8 @@ def content(prediction: Prediction) -> Any:
     match prediction:
         case Masks():
             return [
-                (item.label, item.mask.crop.tobytes(), item.mask.top) for item in prediction.items
+                (item.label, item.mask.crop.tobytes(), item.mask.top)
+                for item in prediction.items
             ]
         case People():
             return [person.keypoints.tobytes() for person in prediction.items]

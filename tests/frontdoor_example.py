@@ -46,7 +46,8 @@ def write_data(root: Path, count: int = 6) -> None:
     for number in range(count):
         name = f"photo{number}"
         write_png(
-            root / "images" / f"{name}.png", rng.integers(0, 256, (48, 64, 3)).astype(np.uint8)
+            root / "images" / f"{name}.png",
+            rng.integers(0, 256, (48, 64, 3)).astype(np.uint8),
         )
         images[name] = {"file": f"images/{name}.png", "width": 64, "height": 48}
         for step in range(4):

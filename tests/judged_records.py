@@ -63,7 +63,12 @@ def said(
 ) -> Verdict:
     """A verdict; "Failed" where the status is not ok."""
     return Verdict(
-        question.id, order, value if status == "ok" else "Failed", status, str(value), **more
+        question.id,
+        order,
+        value if status == "ok" else "Failed",
+        status,
+        str(value),
+        **more,
     )  # type: ignore[arg-type]
 
 
@@ -89,7 +94,9 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def write_run(root: Path, dataset: Path, verdicts: Sequence[Verdict], **info: Any) -> Path:
+def write_run(
+    root: Path, dataset: Path, verdicts: Sequence[Verdict], **info: Any
+) -> Path:
     """A run folder as the judge command leaves it."""
     root.mkdir(parents=True)
     base = {
@@ -98,5 +105,7 @@ def write_run(root: Path, dataset: Path, verdicts: Sequence[Verdict], **info: An
         "dataset": {"path": str(dataset), "checksum": _digest(dataset)},
     }
     (root / "run.json").write_text(json.dumps({**base, **info}))
-    (root / "verdicts.jsonl").write_text("".join(json.dumps(asdict(v)) + "\n" for v in verdicts))
+    (root / "verdicts.jsonl").write_text(
+        "".join(json.dumps(asdict(v)) + "\n" for v in verdicts)
+    )
     return root

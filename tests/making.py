@@ -62,9 +62,13 @@ def detection_folder(root: Path, scores: Sequence[float], **fields: Any) -> Path
         (root / name).mkdir(parents=True, exist_ok=True)
     write_png(root / "photo.png", photograph(0, (48, 64)))
     write_records(
-        root, "object_detection", [detection(k, score, **fields) for k, score in enumerate(scores)]
+        root,
+        "object_detection",
+        [detection(k, score, **fields) for k, score in enumerate(scores)],
     )
-    (root / "images/object_detection.json").write_text('{"photo": {"file": "photo.png"}}')
+    (root / "images/object_detection.json").write_text(
+        '{"photo": {"file": "photo.png"}}'
+    )
     return root
 
 
@@ -108,7 +112,10 @@ def blob(rng: Rng, size: tuple[int, int]) -> BoolArray:
         int(rng.integers(width // 4, 3 * width // 4)),
         int(rng.integers(height // 4, 3 * height // 4)),
     )
-    axes = int(rng.integers(width // 12, width // 5)), int(rng.integers(height // 12, height // 5))
+    axes = (
+        int(rng.integers(width // 12, width // 5)),
+        int(rng.integers(height // 12, height // 5)),
+    )
     cv2.ellipse(canvas, center, axes, float(rng.uniform(0, 180)), 0, 360, 1, -1)
     return canvas > 0
 
@@ -125,7 +132,9 @@ def _task_files(
     records, index = [], {}
     natural = task.type in ("restoration", "generation")
     for k in range(images):
-        image_id = f"{task.name.split('_', 1)[-1]}-{k:04d}" if natural else f"photo-{k:04d}"
+        image_id = (
+            f"{task.name.split('_', 1)[-1]}-{k:04d}" if natural else f"photo-{k:04d}"
+        )
         if task.sourced:
             index[image_id] = _image_record(root, task, image_id, k, size)
         rng = rng_for(seed, "scores", task.name, k)
@@ -142,7 +151,9 @@ def _task_files(
                     "class_of_interest": classes if task.classed else None,
                     "error_type": ERRORS[k % len(ERRORS)],
                     "prompt": _prompt(task, k),
-                    "prediction": _MAKERS[task.type](root, draw, task, number, k, size, objects),
+                    "prediction": _MAKERS[task.type](
+                        root, draw, task, number, k, size, objects
+                    ),
                     "final_score": score,
                     "source": f"model-{number % 3}",
                     "metadata": {"severity": round(1 - score / 10, 3)},
@@ -152,7 +163,9 @@ def _task_files(
     (root / f"images/{task.name}.json").write_text(json.dumps(index))
 
 
-def _image_record(root: Path, task: Task, image_id: str, k: int, size: tuple[int, int]) -> Json:
+def _image_record(
+    root: Path, task: Task, image_id: str, k: int, size: tuple[int, int]
+) -> Json:
     path = f"photos/{image_id}.png"
     if not (root / path).exists():
         write_png(root / path, photograph(k, size))
@@ -175,9 +188,17 @@ def _prompt(task: Task, k: int) -> str | None:
 
 
 def _detections(
-    _root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int
+    _root: Path,
+    rng: Rng,
+    _task: Task,
+    _n: int,
+    k: int,
+    size: tuple[int, int],
+    objects: int,
 ) -> Json:
-    return {"detections": [_box(rng, LABELS[k % 2 + j % 2], size) for j in range(objects)]}
+    return {
+        "detections": [_box(rng, LABELS[k % 2 + j % 2], size) for j in range(objects)]
+    }
 
 
 def _box(rng: Rng, label: str, size: tuple[int, int]) -> Json:
@@ -188,18 +209,31 @@ def _box(rng: Rng, label: str, size: tuple[int, int]) -> Json:
 
 
 def _instances(
-    _root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int
+    _root: Path,
+    rng: Rng,
+    _task: Task,
+    _n: int,
+    k: int,
+    size: tuple[int, int],
+    objects: int,
 ) -> Json:
     masks = [(LABELS[k % 2 + j % 2], blob(rng, size)) for j in range(objects)]
     return {
         "instances": [
-            {"label": label, "segmentation": rle_of(mask_from_array(mask))} for label, mask in masks
+            {"label": label, "segmentation": rle_of(mask_from_array(mask))}
+            for label, mask in masks
         ]
     }
 
 
 def _segments(
-    _root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], objects: int
+    _root: Path,
+    rng: Rng,
+    _task: Task,
+    _n: int,
+    _k: int,
+    size: tuple[int, int],
+    objects: int,
 ) -> Json:
     labels = np.zeros(size, np.uint8)
     for number in range(min(objects, len(STUFF))):
@@ -207,31 +241,57 @@ def _segments(
     present = [int(v) for v in np.unique(labels) if v]
     return {
         "segments": [
-            {"label": STUFF[v - 1], "segmentation": rle_of(mask_from_array(labels == v))}
+            {
+                "label": STUFF[v - 1],
+                "segmentation": rle_of(mask_from_array(labels == v)),
+            }
             for v in present
         ]
     }
 
 
 def _region(
-    _root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], _objects: int
+    _root: Path,
+    rng: Rng,
+    _task: Task,
+    _n: int,
+    _k: int,
+    size: tuple[int, int],
+    _objects: int,
 ) -> Json:
     return {"segmentation": rle_of(mask_from_array(blob(rng, size)))}
 
 
 def _persons(
-    _root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], objects: int
+    _root: Path,
+    rng: Rng,
+    _task: Task,
+    _n: int,
+    _k: int,
+    size: tuple[int, int],
+    objects: int,
 ) -> Json:
     def points() -> list[float]:
-        xs, ys = rng.uniform(1, size[1] - 2, 17).round(1), rng.uniform(1, size[0] - 2, 17).round(1)
+        xs, ys = (
+            rng.uniform(1, size[1] - 2, 17).round(1),
+            rng.uniform(1, size[0] - 2, 17).round(1),
+        )
         seen = rng.choice([0, 2, 2, 2], 17)
-        return np.stack([xs * (seen > 0), ys * (seen > 0), seen], axis=1).ravel().tolist()
+        return (
+            np.stack([xs * (seen > 0), ys * (seen > 0), seen], axis=1).ravel().tolist()
+        )
 
     return {"persons": [{"keypoints": points()} for _ in range(max(1, objects // 2))]}
 
 
 def _depth(
-    root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int
+    root: Path,
+    rng: Rng,
+    task: Task,
+    number: int,
+    k: int,
+    size: tuple[int, int],
+    _objects: int,
 ) -> Json:
     path = f"preds/{task.name}-{number:05d}.npy"
     gray = photograph(k, size).mean(axis=2) / 32 + 1
@@ -240,7 +300,13 @@ def _depth(
 
 
 def _image(
-    root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int
+    root: Path,
+    rng: Rng,
+    task: Task,
+    number: int,
+    k: int,
+    size: tuple[int, int],
+    _objects: int,
 ) -> Json:
     path = f"preds/{task.name}-{number:05d}.png"
     noisy = photograph(k, size) + rng.normal(0, rng.uniform(3, 20), (*size, 3))
@@ -248,7 +314,9 @@ def _image(
     return {"image": path}
 
 
-_MAKERS: dict[str, Callable[[Path, Rng, Task, int, int, tuple[int, int], int], Json]] = {
+_MAKERS: dict[
+    str, Callable[[Path, Rng, Task, int, int, tuple[int, int], int], Json]
+] = {
     "detection": _detections,
     "instance": _instances,
     "semantic": _segments,

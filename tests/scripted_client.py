@@ -43,7 +43,9 @@ class ScriptedClient:
         return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        number = min(len(self.requests), 0 if callable(self._script) else len(self._script) - 1)
+        number = min(
+            len(self.requests), 0 if callable(self._script) else len(self._script) - 1
+        )
         self.requests.append(request)
         self.attempts.append(attempt)
         script = self._script

@@ -49,7 +49,8 @@ def point_figures(metrics: Path) -> dict[str, Any]:
         "n": pairs["n"],
         "swap": pairs["swap"]["consistency"],
         "by_encoding": {
-            name: row["pairwise"]["accuracy"] for name, row in judge["by_encoding"].items()
+            name: row["pairwise"]["accuracy"]
+            for name, row in judge["by_encoding"].items()
         },
         "scores": judge["scoring"]["pearson"],
         "error": judge["scoring"]["mae"],
@@ -57,14 +58,26 @@ def point_figures(metrics: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_data_dataset_and_run_open_with_the_same_figures(version: str, tmp_path: Path) -> None:
+def test_data_dataset_and_run_open_with_the_same_figures(
+    version: str, tmp_path: Path
+) -> None:
     home = unpack(version, tmp_path)
     assert len(list(vj.open_data(home / "data").annotations("object_detection"))) == 32
     assert problems_of(vj.load_dataset(home / "dataset")) == []
     verdicts = (home / "run/verdicts.jsonl").read_bytes()
-    oracle = ("--backend", "baseline", "--model", "oracle:0.8", "--swap", "--set", "seed=1")
+    oracle = (
+        "--backend",
+        "baseline",
+        "--model",
+        "oracle:0.8",
+        "--swap",
+        "--set",
+        "seed=1",
+    )
     run("judge", "dataset", *oracle, "--out", "run", "--resume", cwd=home)
-    assert (home / "run/verdicts.jsonl").read_bytes() == verdicts  # nothing is asked again
+    assert (
+        home / "run/verdicts.jsonl"
+    ).read_bytes() == verdicts  # nothing is asked again
     run(
         "report",
         "run",
@@ -84,8 +97,15 @@ def test_data_dataset_and_run_open_with_the_same_figures(version: str, tmp_path:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_data_folder_of_then_builds_today(version: str, tmp_path: Path) -> None:
     home = unpack(version, tmp_path)
-    few = {"encoding_groups": 1, "judge_groups": 1, "judge_pairs": 2, "ranking_groups": 0}
-    words = [word for name, count in few.items() for word in ("--set", f"{name}={count}")]
+    few = {
+        "encoding_groups": 1,
+        "judge_groups": 1,
+        "judge_pairs": 2,
+        "ranking_groups": 0,
+    }
+    words = [
+        word for name, count in few.items() for word in ("--set", f"{name}={count}")
+    ]
     run("build", "data", *words, "--out", "again", cwd=home)
     assert len(vj.load_dataset(home / "again").questions) > 0
 
@@ -110,7 +130,9 @@ def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:
     ]
     command += ["--rater", "anna", "--rater", "ben", "--sample", "12"]
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    with subprocess.Popen(command, cwd=home, env=env, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        command, cwd=home, env=env, stdout=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout is not None
         token = re.findall(
             r"/people/ben\?token=(\w+)", "".join(itertools.islice(server.stdout, 3))

@@ -54,7 +54,9 @@ LAUGHS = "a0: &a0 [x, x]\n" + "".join(
         "&a [*a",
     ],
 )
-def test_yaml_that_is_deep_large_or_no_data_is_one_line(text: str, tmp_path: Path) -> None:
+def test_yaml_that_is_deep_large_or_no_data_is_one_line(
+    text: str, tmp_path: Path
+) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(DataError, match=r"a\.yaml: must be YAML") as caught:
         read_yaml(tmp_path / "a.yaml")
@@ -64,11 +66,15 @@ def test_yaml_that_is_deep_large_or_no_data_is_one_line(text: str, tmp_path: Pat
 
 def test_a_yaml_file_over_its_bound_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("x" * (4 * 2**20 + 6_000))
-    with pytest.raises(DataError, match=r"a\.yaml: must have at most 4 MiB, got 4\.01 MiB"):
+    with pytest.raises(
+        DataError, match=r"a\.yaml: must have at most 4 MiB, got 4\.01 MiB"
+    ):
         read_yaml(tmp_path / "a.yaml")
 
 
-def test_an_error_in_yaml_does_not_show_the_line_which_may_hold_a_key(tmp_path: Path) -> None:
+def test_an_error_in_yaml_does_not_show_the_line_which_may_hold_a_key(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.yaml").write_text("a: 1\napi_key: sk-secret-of-mine: [\n")
     with pytest.raises(DataError, match=r"line 2") as caught:
         read_yaml(tmp_path / "a.yaml")

@@ -42,7 +42,10 @@ def test_questions_verdicts_and_runs_keep_their_fields(made: Example) -> None:
     assert lacking("question", questions[0]) == []
     lines = (Path(made.run) / "verdicts.jsonl").read_text("utf-8").splitlines()
     assert lacking("verdict", json.loads(lines[0])) == []
-    assert lacking("run", json.loads((Path(made.run) / "run.json").read_text("utf-8"))) == []
+    assert (
+        lacking("run", json.loads((Path(made.run) / "run.json").read_text("utf-8")))
+        == []
+    )
 
 
 def test_metrics_keep_their_keys(made: Example) -> None:

@@ -110,7 +110,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     dataset = write_dataset(root / "ds", questions)
     run = write_run(root / "runs/judge", dataset, verdicts)
     by_task = {
-        task: _counts(verdicts, [question for question in questions if question.task == task])
+        task: _counts(
+            verdicts, [question for question in questions if question.task == task]
+        )
         for task in TASKS
     }
     return Study(root, run, analyse([run]), _counts(verdicts, questions), by_task)
@@ -140,19 +142,27 @@ def test_metrics_and_the_card_count_as_by_hand(study: Study) -> None:
         for line in row["card"]["checks"]
         if line["name"] == "macro_accuracy"
     }
-    assert tasks == pytest.approx({task: c.accuracy for task, c in study.by_task.items()})
+    assert tasks == pytest.approx(
+        {task: c.accuracy for task, c in study.by_task.items()}
+    )
 
 
 def test_csv_tables_count_as_by_hand(study: Study, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    done = CliRunner().invoke(app, ["report", str(study.run), "--csv", str(tmp_path / "csv")])
+    done = CliRunner().invoke(
+        app, ["report", str(study.run), "--csv", str(tmp_path / "csv")]
+    )
     assert done.exit_code == 0, done.output
     table = pl.read_csv(tmp_path / "csv" / "by_task.csv")
     columns = ("cell", "pairwise.n", "pairwise.failed", "pairwise.accuracy")
     for task, n, failed, accuracy in table.select(columns).iter_rows():
         counts = study.by_task[task]
-        assert (n, failed, accuracy) == (counts.n, counts.failed, pytest.approx(counts.accuracy))
+        assert (n, failed, accuracy) == (
+            counts.n,
+            counts.failed,
+            pytest.approx(counts.accuracy),
+        )
 
 
 def test_the_studio_counts_as_by_hand(study: Study, tmp_path: Path) -> None:
@@ -166,9 +176,13 @@ def test_the_studio_counts_as_by_hand(study: Study, tmp_path: Path) -> None:
         row = page.split(task.replace("_", " "), 1)[1]
         shares = re.search(r"(\d+\.\d) % ([\d.]+)–([\d.]+) of (\d+)", row)
         assert shares is not None, row[:200]
-        assert shares[1] == f"{100 * counts.accuracy:.1f}" and int(shares[4]) == counts.n
+        assert (
+            shares[1] == f"{100 * counts.accuracy:.1f}" and int(shares[4]) == counts.n
+        )
         cell = study.analysis.metrics["judges"][0]["by_task"][task]["pairwise"]
-        assert (shares[2], shares[3]) == tuple(f"{100 * end:.1f}" for end in cell["ci95"])
+        assert (shares[2], shares[3]) == tuple(
+            f"{100 * end:.1f}" for end in cell["ci95"]
+        )
 
 
 def test_the_gate_counts_as_by_hand(study: Study) -> None:

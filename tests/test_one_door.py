@@ -9,7 +9,15 @@ import ast
 from package_sources import ROOT, SOURCES, tree
 
 READERS = {
-    *("open", "read_bytes", "read_text", "ZipFile", "load_workbook", "copyfile", "copy2"),
+    *(
+        "open",
+        "read_bytes",
+        "read_text",
+        "ZipFile",
+        "load_workbook",
+        "copyfile",
+        "copy2",
+    ),
     *("Image.open", "np.load", "np.loadtxt", "np.fromfile", "tarfile.open"),
     *("pl.read_*", "pl.scan_*", "OmegaConf.load", "ElementTree.parse", "cv2.imread"),
     *("write_bytes", "write_text"),
@@ -98,7 +106,9 @@ ALLOWED = {
         ),
     },
     "dataset/json_form.py": {"path.open('wb')": "a new folder of ours"},
-    "dataset/render.py": {"(self._out / relative).write_bytes(content)": "a new folder of ours"},
+    "dataset/render.py": {
+        "(self._out / relative).write_bytes(content)": "a new folder of ours"
+    },
     "runs/batch/batch_journal.py": {"path.open('wb')": "a folder of ours in the run"},
     "runs/journal.py": {
         "os.open(self.path, flags | getattr(os, 'O_NOFOLLOW', 0) | "
@@ -111,7 +121,9 @@ ALLOWED = {
 
 
 def _opens(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call) or any(name in ast.unparse(node.func) for name in OWN):
+    if not isinstance(node, ast.Call) or any(
+        name in ast.unparse(node.func) for name in OWN
+    ):
         return False
     owner, _, method = ast.unparse(node.func).rpartition(".")
     family = f"{owner}.{method.partition('_')[0]}_*"

@@ -23,7 +23,9 @@ from gallery import examples
 
 FAMILIES = ("boxes", "depth", "images", "masks", "poses")
 OWN = tuple(f"vision/{name}/" for name in FAMILIES)
-OTHERS = [path for path in SOURCES if not path.relative_to(ROOT).as_posix().startswith(OWN)]
+OTHERS = [
+    path for path in SOURCES if not path.relative_to(ROOT).as_posix().startswith(OWN)
+]
 MAY_NAME = {
     "vision/built_in_types.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this name has had "
@@ -68,7 +70,10 @@ def test_what_a_row_holds_bears_its_name() -> None:
 def test_every_encoding_of_a_type_that_is_drawn_has_a_description() -> None:
     for row in CATALOGUE.own.values():
         if not TYPES[row.type].is_image and row.is_final:
-            assert row.stem in PromptAssetStore().get_prompt(f"questions/format/{row.type}").parts
+            assert (
+                row.stem
+                in PromptAssetStore().get_prompt(f"questions/format/{row.type}").parts
+            )
 
 
 def test_every_record_is_a_prediction() -> None:
@@ -79,7 +84,9 @@ def test_no_module_names_a_type_or_a_task() -> None:
     paths = [
         path
         for path in OTHERS
-        if not (inside := path.relative_to(ROOT).as_posix()).startswith(("formats/", "apps/demo/"))
+        if not (inside := path.relative_to(ROOT).as_posix()).startswith(
+            ("formats/", "apps/demo/")
+        )
         and inside not in MAY_NAME
     ]
     assert found_in(paths, _names) == []
@@ -106,15 +113,21 @@ def test_the_rule_sees_a_name(code: str) -> None:
 def _names(nodes: Iterable[ast.AST]) -> Iterator[int]:
     for node in nodes:
         match node:
-            case ast.Constant(value=str(value)) if value in TYPES.own or value in TASKS.own:
+            case ast.Constant(value=str(value)) if (
+                value in TYPES.own or value in TASKS.own
+            ):
                 yield node.lineno
             case ast.ImportFrom(module="visualjudge.vision"):
                 yield from (node.lineno for name in node.names if name.name in FAMILIES)
             case ast.ImportFrom(module="visualjudge.vision.predictions"):
                 yield from (
-                    node.lineno for name in node.names if name.name in RECORDS - {"Prediction"}
+                    node.lineno
+                    for name in node.names
+                    if name.name in RECORDS - {"Prediction"}
                 )
-            case ast.ImportFrom(module=str(module)) if module.startswith("visualjudge.vision."):
+            case ast.ImportFrom(module=str(module)) if module.startswith(
+                "visualjudge.vision."
+            ):
                 if module.split(".")[2] in FAMILIES:
                     yield node.lineno
 
@@ -148,9 +161,9 @@ def _branches(nodes: Iterable[ast.AST]) -> Iterator[int]:
                 if any(map(_reads_type, sides)) and any(map(_has_text, sides)):
                     yield node.lineno
             case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
-                if {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)} & RECORDS - {
-                    "Prediction"
-                }:
+                if {
+                    name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)
+                } & RECORDS - {"Prediction"}:
                     yield node.lineno
             case ast.Match():
                 if _reads_type(node.subject) or any(map(_is_record, ast.walk(node))):
@@ -162,7 +175,10 @@ def _reads_type(node: ast.AST) -> bool:
 
 
 def _has_text(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Constant) and one.value in TYPES.own for one in ast.walk(node))
+    return any(
+        isinstance(one, ast.Constant) and one.value in TYPES.own
+        for one in ast.walk(node)
+    )
 
 
 def _is_record(node: ast.AST) -> bool:

@@ -26,8 +26,12 @@ def test_the_citation_is_of_the_version_that_is_released_next() -> None:
     assert cited["version"] == visualjudge.__version__.removesuffix(".dev0")
 
 
-def test_the_workflow_of_a_release_builds_what_make_package_checks_and_needs_no_secret() -> None:
-    workflow = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text("utf-8"))
+def test_the_workflow_of_a_release_builds_what_make_package_checks_and_needs_no_secret() -> (
+    None
+):
+    workflow = yaml.safe_load(
+        (ROOT / ".github/workflows/publish.yml").read_text("utf-8")
+    )
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
     assert [step["run"] for step in build["steps"] if "run" in step] == ["make package"]
     assert publish["permissions"] == {"id-token": "write"}
@@ -45,40 +49,53 @@ def test_the_changelog_begins_with_this_version_and_is_short_enough_to_read() ->
 
 def test_the_hosted_workflow_runs_what_every_change_must_pass() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
-    assert [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step] == [
-        ".ci/run"
-    ]
+    assert [
+        step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step
+    ] == [".ci/run"]
 
 
 def test_pre_commit_uses_the_locked_linter() -> None:
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
-        "hooks"
-    ]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))[
+        "repos"
+    ][0]["hooks"]
     locked = re.search(
         r"^(ruff==\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE
     )
     assert locked
-    assert {one for hook in hooks for one in hook.get("additional_dependencies", ())} == {locked[1]}
+    assert {
+        one for hook in hooks for one in hook.get("additional_dependencies", ())
+    } == {locked[1]}
 
 
 def test_the_benchmarks_of_make_bench_exist() -> None:
-    names = re.search(r"^BENCHES \?= (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    names = re.search(
+        r"^BENCHES \?= (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
     assert names
-    assert all((ROOT / "benchmarks" / f"{name}.py").is_file() for name in names[1].split())
+    assert all(
+        (ROOT / "benchmarks" / f"{name}.py").is_file() for name in names[1].split()
+    )
 
 
 def test_the_image_of_the_container_is_made_of_files_that_exist() -> None:
     copied = re.findall(
-        r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE
+        r"^COPY (?!--from)(.+) \S+$",
+        (ROOT / "Dockerfile").read_text("utf-8"),
+        re.MULTILINE,
     )
     sources = {name for line in copied for name in line.split()}
     allowed = set(
-        re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE)
+        re.findall(
+            r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE
+        )
     )
     assert sources and sources <= allowed
     assert all((ROOT / name).exists() for name in sources)
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
-    assert services["studio"]["build"] == "." and "127.0.0.1" in services["model"]["command"]
+    assert (
+        services["studio"]["build"] == "."
+        and "127.0.0.1" in services["model"]["command"]
+    )
 
 
 def test_the_conda_recipe_has_the_dependencies_that_conda_forge_has() -> None:

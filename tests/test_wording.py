@@ -26,8 +26,14 @@ def _messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     for node in nodes:
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if name.endswith(("Error", "_invalid", "invalid", "Problem", "Option", "Argument")):
+        name = (
+            node.func.id
+            if isinstance(node.func, ast.Name)
+            else getattr(node.func, "attr", "")
+        )
+        if name.endswith(
+            ("Error", "_invalid", "invalid", "Problem", "Option", "Argument")
+        ):
             for given in [*node.args, *(word.value for word in node.keywords)]:
                 text = _text(given)
                 if text:
@@ -40,7 +46,8 @@ def _text(node: ast.expr) -> str:
             return text
         case ast.JoinedStr(values=parts):
             return "".join(
-                _text(part) if isinstance(part, ast.Constant) else "{}" for part in parts
+                _text(part) if isinstance(part, ast.Constant) else "{}"
+                for part in parts
             )
         case _:
             return ""
@@ -81,9 +88,14 @@ def test_pages_have_no_invented_idiom() -> None:
     pages = [
         path
         for path in PAGES
-        if path.suffix == ".md" and path.parent.name not in ("decisions", "prompts", "gallery")
+        if path.suffix == ".md"
+        and path.parent.name not in ("decisions", "prompts", "gallery")
     ]
-    lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").splitlines()]
+    lines = [
+        (path.name, line)
+        for path in pages
+        for line in path.read_text("utf-8").splitlines()
+    ]
     assert [one for one in lines if IDIOM.search(one[1])] == []
 
 
@@ -94,7 +106,9 @@ def test_an_image_is_called_image_in_code_and_pages() -> None:
         if path.suffix in WRITTEN
         for line in path.read_text("utf-8").splitlines()
     ]
-    assert [one for one in lines if OLD_WORD.search(one[1]) and not QUOTED.search(one[1])] == []
+    assert [
+        one for one in lines if OLD_WORD.search(one[1]) and not QUOTED.search(one[1])
+    ] == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,11 @@ from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
 from visualjudge.analysis.report.plots import ESTIMATE, SHARES, figures_of
 from visualjudge.analysis.value_and_interval import Ends, Estimate
-from visualjudge.apps.adopt.benchmarks import BENCHMARKS, adopt_benchmark, read_benchmark
+from visualjudge.apps.adopt.benchmarks import (
+    BENCHMARKS,
+    adopt_benchmark,
+    read_benchmark,
+)
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
@@ -121,7 +125,13 @@ def atlas(
         raise DataError("no copy has a judge's replies to pairwise questions")
     return tuple(
         sorted(
-            rows, key=lambda row: (row.benchmark, row.part, -(row.accuracy.value or 0), row.judge)
+            rows,
+            key=lambda row: (
+                row.benchmark,
+                row.part,
+                -(row.accuracy.value or 0),
+                row.judge,
+            ),
         )
     )
 
@@ -138,7 +148,9 @@ def _named(clone: str) -> tuple[str, Path]:
     found = [name for name, row in BENCHMARKS.items() if _has_replies(row, Path(clone))]
     if len(found) != 1:
         held = (
-            f"may be {' or '.join(found)}" if found else "is a copy of no benchmark that is known"
+            f"may be {' or '.join(found)}"
+            if found
+            else "is a copy of no benchmark that is known"
         )
         raise UsageError(f"{clone} {held}; name it: NAME=FOLDER")
     return found[0], Path(clone)
@@ -160,21 +172,29 @@ def _measured(benchmark: str, runs: Sequence[Path]) -> Iterator[AtlasRow]:
 
 def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
     cards = card_of(found).judges
-    for judge, card, joined in zip(found.results.judges, cards, found.study.joined, strict=True):
+    for judge, card, joined in zip(
+        found.results.judges, cards, found.study.joined, strict=True
+    ):
         pairs = joined.filter(pl.col("kind") == "pairwise")
         if pairs.is_empty():
             continue
         own = [
-            score for score in judge.own_scores if score.name in (f"{benchmark}/{part}", benchmark)
+            score
+            for score in judge.own_scores
+            if score.name in (f"{benchmark}/{part}", benchmark)
         ]
-        leaning = next((row.estimate for row in judge.bias if row.feature == "position"), None)
+        leaning = next(
+            (row.estimate for row in judge.bias if row.feature == "position"), None
+        )
         yield AtlasRow(
             benchmark,
             part,
             judge.name,
             judge.pairwise.accuracy.share,
             constant_answer(pairs) or 0.0,
-            f"{own[-1].value:.{own[-1].digits}f}" if own and own[-1].value is not None else "–",
+            f"{own[-1].value:.{own[-1].digits}f}"
+            if own and own[-1].value is not None
+            else "–",
             leaning.value if leaning else None,
             leaning.interval if leaning else None,
             _share(pairs, pl.col("usable") & pl.col("text").is_in(TIES)),
@@ -196,7 +216,9 @@ COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
     "Constant answer": lambda row: percent(row.constant),
     "Authors": lambda row: row.authors,
     "Position bias": lambda row: points(row.lean),
-    "Ties: said / true": lambda row: f"{percent(row.ties_said)} / {percent(row.ties_true)}",
+    "Ties: said / true": lambda row: (
+        f"{percent(row.ties_said)} / {percent(row.ties_true)}"
+    ),
     "Unread": lambda row: percent(row.unread),
     "Rank models with it?": lambda row: SHORT[row.answer],
 }
@@ -217,7 +239,10 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
     """Plot the accuracy and interval of each judge on each part, beside the best constant
     answer.
     """
-    drawn = [ForestRow(f"{row.judge}, {row.part}", (row.accuracy,), row.constant) for row in rows]
+    drawn = [
+        ForestRow(f"{row.judge}, {row.part}", (row.accuracy,), row.constant)
+        for row in rows
+    ]
     above = sum(row.above_constant == "pass" for row in rows)
     draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES)
     return Figure(
@@ -226,7 +251,13 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
         f"Accuracy with 95 % intervals; dashed: {CONSTANT}.",
         ("benchmark", "part", "judge", *ESTIMATE, "constant"),
         tuple(
-            (row.benchmark, row.part, row.judge, *figures_of(row.accuracy), row.constant)
+            (
+                row.benchmark,
+                row.part,
+                row.judge,
+                *figures_of(row.accuracy),
+                row.constant,
+            )
             for row in rows
         ),
         draw,

@@ -33,7 +33,9 @@ def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
         place = Path(scratch)
         caps = Caps(judge_groups=100, judge_pairs=100)
         tasks = ["object_detection"]
-        dataset = vj.build(f"{demo}/study/data", place / "dataset", tasks=tasks, caps=caps)
+        dataset = vj.build(
+            f"{demo}/study/data", place / "dataset", tasks=tasks, caps=caps
+        )
         judge = vj.client("baseline", model="oracle:0.97")
         run = vj.judge(dataset, judge, place / "run", swap=True, progress=False)
         pairs_plot(vj.card([run]).judges).save(place / "pairs.svg")

@@ -85,7 +85,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit status 1 if a page is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit status 1 if a page is stale",
     )
     check = parser.parse_args().check
     stale = dict(stale_pages())
@@ -179,7 +181,15 @@ def errors_text(task: str) -> str:
     rows = [f"| `{name}` | {text} |" for name, text in found.items()]
     command = f"visualjudge perturb --help    # {', '.join(found)}"
     return "\n".join(
-        ["| Error | Effect |", "|---|---|", *rows, "", "```console", f"$ {command}", "```"]
+        [
+            "| Error | Effect |",
+            "|---|---|",
+            *rows,
+            "",
+            "```console",
+            f"$ {command}",
+            "```",
+        ]
     )
 
 
@@ -193,9 +203,18 @@ def encodings_text(task: str) -> str:
     shown = next(name for name in TASKS.own if TASKS[name].type == TASKS[task].type)
     lines = []
     for row in final(task):
-        lines += [f"### {encoding_title(task, row.stem)}", "", f"`{row.stem}` ({row.kind})", ""]
+        lines += [
+            f"### {encoding_title(task, row.stem)}",
+            "",
+            f"`{row.stem}` ({row.kind})",
+            "",
+        ]
         image = gallery_image(task, shown, row.stem)
-        lines += [f"![{encoding_title(task, row.stem)}](../gallery/{image})", ""] if image else []
+        lines += (
+            [f"![{encoding_title(task, row.stem)}](../gallery/{image})", ""]
+            if image
+            else []
+        )
     return "\n".join(lines).strip()
 
 
@@ -231,7 +250,10 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
 def help_of(path: tuple[str, ...]) -> str:
     """The help of one command, 100 characters wide."""
     shown = CliRunner().invoke(
-        app, [*path, "--help"], prog_name="visualjudge", env={"COLUMNS": "100", "NO_COLOR": "1"}
+        app,
+        [*path, "--help"],
+        prog_name="visualjudge",
+        env={"COLUMNS": "100", "NO_COLOR": "1"},
     )
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
 
@@ -244,7 +266,9 @@ def agents_page() -> str:
     parts = [AGENTS.strip()]
     for number, (title, page) in enumerate(RECIPES.items(), start=1):
         text = (DOCS / page).read_text("utf-8")
-        commands = re.findall(r"^```(?:console|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        commands = re.findall(
+            r"^```(?:console|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE
+        )
         [status] = re.findall(r"^Exit status.*", text, re.MULTILINE)
         parts += [
             f"## {number}. {title}",

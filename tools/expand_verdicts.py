@@ -25,7 +25,10 @@ def expand(run: Path) -> None:
     """Write the journal, and remove the Parquet file."""
     source, rows = run / COMPACTED, pl.scan_parquet(run / COMPACTED)
     count = rows.select(pl.len()).collect().item()
-    with atomic_path(RunFolder(run).journal_path) as scratch, scratch.open("wb") as file:
+    with (
+        atomic_path(RunFolder(run).journal_path) as scratch,
+        scratch.open("wb") as file,
+    ):
         for first in range(0, count, _ROWS):
             for row in rows.slice(first, _ROWS).collect().iter_rows(named=True):
                 # ``json`` holds the line where the columns cannot.
@@ -36,8 +39,12 @@ def expand(run: Path) -> None:
 def _line(row: dict[str, Any]) -> dict[str, Any]:
     counts = row["usage"]
     named = {name: row[name] for name in (*_NAMED, *_OPTIONAL)}
-    named["value"] = row["value"] if row["number"] is None else orjson.loads(row["value"])
-    named["usage"] = None if counts is None else {one["name"]: one["count"] for one in counts}
+    named["value"] = (
+        row["value"] if row["number"] is None else orjson.loads(row["value"])
+    )
+    named["usage"] = (
+        None if counts is None else {one["name"]: one["count"] for one in counts}
+    )
     more = orjson.loads(row["more"]) if row["more"] is not None else {}
     return verdict_line(verdict_of({**named, **more}))
 

@@ -56,7 +56,11 @@ class Exhibit:
     @property
     def image(self) -> str | None:
         """Return the file name of its image."""
-        return None if self.encoded.image is None else f"{self.row.task}-{self.row.stem}.jpg"
+        return (
+            None
+            if self.encoded.image is None
+            else f"{self.row.task}-{self.row.stem}.jpg"
+        )
 
 
 def exhibits() -> Iterator[Exhibit]:
@@ -134,7 +138,9 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
     if exhibit.image is not None:
         yield f"![{title}]({exhibit.image})"
     if exhibit.description:
-        yield "\n".join(f"> {line}".rstrip() for line in exhibit.description.splitlines())
+        yield "\n".join(
+            f"> {line}".rstrip() for line in exhibit.description.splitlines()
+        )
     if encoded.legend:
         yield encoded.legend
     if encoded.text is not None:
@@ -161,7 +167,9 @@ def examples() -> dict[str, Example]:
     """Return the examples by type name: those of the demo, and those of plug-ins
     (``PredictionType.example``).
     """
-    brought = {row.name: row.example() for row in TYPES.values() if row.example is not None}
+    brought = {
+        row.name: row.example() for row in TYPES.values() if row.example is not None
+    }
     return {**_of_photographs(), **brought}
 
 
@@ -176,7 +184,11 @@ def _of_photographs() -> dict[str, Example]:
         "detection": (pixels, Detections(boxes), None),
         "instance": (pixels, Masks(photo.size, photo.objects), None),
         "semantic": (pixels, Masks(photo.size, photo.segments), None),
-        "referring": (pixels, Masks(photo.size, (Instance(expression, region),)), expression),
+        "referring": (
+            pixels,
+            Masks(photo.size, (Instance(expression, region),)),
+            expression,
+        ),
         "keypoint": (pixels, People(photo.people), None),
         "depth": (named[pair].pixels, DepthMap(disparity, inverse=True), None),
         "restoration": (pixels, WholeImage(pixels), None),
@@ -187,12 +199,16 @@ def _of_photographs() -> dict[str, Example]:
 def main() -> None:
     """Write the page, or check that it is complete."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="exit with 1 if it is not complete")
+    parser.add_argument(
+        "--check", action="store_true", help="exit with 1 if it is not complete"
+    )
     shown = list(exhibits())
     if not parser.parse_args().check:
         write_gallery(GALLERY, shown)
     elif problems := faults(GALLERY, shown):
-        parser.exit(1, f"{GALLERY}: {'; '.join(problems)}: run python tools/gallery.py\n")
+        parser.exit(
+            1, f"{GALLERY}: {'; '.join(problems)}: run python tools/gallery.py\n"
+        )
     print(f"{GALLERY}: complete, {len(shown)} encodings")
 
 

@@ -47,8 +47,14 @@ class Scene:
 @cache
 def _texture(name: str) -> Pixels:
     pixels = getattr(photographs, name)()
-    rgb = np.repeat(pixels[:, :, None], 3, axis=2) if pixels.ndim == 2 else pixels[:, :, :3]
-    return np.ascontiguousarray(rgb if rgb.dtype == np.uint8 else (rgb * 255).astype(np.uint8))
+    rgb = (
+        np.repeat(pixels[:, :, None], 3, axis=2)
+        if pixels.ndim == 2
+        else pixels[:, :, :3]
+    )
+    return np.ascontiguousarray(
+        rgb if rgb.dtype == np.uint8 else (rgb * 255).astype(np.uint8)
+    )
 
 
 def scene(number: int, *, people: int = 0) -> Scene:
@@ -72,7 +78,9 @@ def scene(number: int, *, people: int = 0) -> Scene:
     figures = [_figure(canvas, depth, rng, place) for place in range(people)]
     pixels = _photographed(canvas, rng)
     visible = _visible(objects)
-    photo = Photograph(f"scene{number}", pixels, "ground", "a scene", visible, tuple(figures), ())
+    photo = Photograph(
+        f"scene{number}", pixels, "ground", "a scene", visible, tuple(figures), ()
+    )
     return Scene(photo, depth)
 
 
@@ -109,7 +117,9 @@ def _litter(
         outline = _shape(str(rng.choice(LABELS)), rng) * radius + size / 2
         cv2.fillPoly(leaf, [np.rint(outline).astype(np.int32)], 1)
         here = canvas[rows, columns]
-        seen = leaf[max(0, -top) :, max(0, -left) :][: here.shape[0], : here.shape[1]] > 0
+        seen = (
+            leaf[max(0, -top) :, max(0, -left) :][: here.shape[0], : here.shape[1]] > 0
+        )
         if within is not None:
             seen &= within[rows, columns]
         here[seen] = _crop((size, size), rng)[: here.shape[0], : here.shape[1]][seen]
@@ -119,15 +129,21 @@ def _crop(size: tuple[int, int], rng: np.random.Generator) -> Array:
     """A tinted crop of a texture at a random zoom, shaded from one side."""
     source = _texture(TEXTURES[rng.integers(len(TEXTURES))])
     zoom = rng.uniform(0.5, 2.0)
-    wanted = [min(n, max(8, int(m * zoom))) for n, m in zip(source.shape[:2], size, strict=True)]
+    wanted = [
+        min(n, max(8, int(m * zoom)))
+        for n, m in zip(source.shape[:2], size, strict=True)
+    ]
     top, left = (
-        int(rng.integers(0, n - w + 1)) for n, w in zip(source.shape[:2], wanted, strict=True)
+        int(rng.integers(0, n - w + 1))
+        for n, w in zip(source.shape[:2], wanted, strict=True)
     )
-    piece = cv2.resize(source[top : top + wanted[0], left : left + wanted[1]], size[::-1]).astype(
-        np.float64
-    )
+    piece = cv2.resize(
+        source[top : top + wanted[0], left : left + wanted[1]], size[::-1]
+    ).astype(np.float64)
     contrast, tint = rng.uniform(0.15, 0.9), rng.uniform(30, 225) + rng.normal(0, 20, 3)
-    shade = np.linspace(rng.uniform(0.7, 1), rng.uniform(0.8, 1.2), size[1])[None, :, None]
+    shade = np.linspace(rng.uniform(0.7, 1), rng.uniform(0.8, 1.2), size[1])[
+        None, :, None
+    ]
     return (contrast * (piece - piece.mean(axis=(0, 1))) + tint) * shade
 
 
@@ -140,11 +156,14 @@ def _shape(label: str, rng: np.random.Generator) -> Array:
     radius = {
         "ball": np.ones(60),
         "bottle": 1
-        / np.maximum(np.abs(np.cos(angles)) * rng.uniform(1.8, 3), np.abs(np.sin(angles))),
+        / np.maximum(
+            np.abs(np.cos(angles)) * rng.uniform(1.8, 3), np.abs(np.sin(angles))
+        ),
         "leaf": 0.6 + 0.4 * np.abs(np.sin(angles * rng.integers(2, 4))),
         "stone": 1
         + sum(
-            rng.normal(0, 0.15 / k) * np.cos(k * angles + rng.uniform(0, 6)) for k in range(1, 6)
+            rng.normal(0, 0.15 / k) * np.cos(k * angles + rng.uniform(0, 6))
+            for k in range(1, 6)
         ),
     }[label]
     return np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius[:, None]
@@ -176,8 +195,12 @@ def _paint(canvas: Array, shape: Array, rng: np.random.Generator, parts: int) ->
 def _photographed(canvas: Array, rng: np.random.Generator) -> Pixels:
     """Out of focus a little, noisy, and compressed as a camera would."""
     soft = cv2.GaussianBlur(canvas, (0, 0), rng.uniform(0.4, 1.2))
-    noisy = np.clip(soft + rng.normal(0, rng.uniform(0, 4), canvas.shape), 0, 255).astype(np.uint8)
-    _, stored = cv2.imencode(".jpg", noisy, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(80, 98))])
+    noisy = np.clip(
+        soft + rng.normal(0, rng.uniform(0, 4), canvas.shape), 0, 255
+    ).astype(np.uint8)
+    _, stored = cv2.imencode(
+        ".jpg", noisy, [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(80, 98))]
+    )
     return np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR))
 
 
@@ -201,7 +224,9 @@ _BONES = (  # from, to, length in trunks, usual direction in degrees (90 = down)
 )  # fmt: skip
 
 
-def _figure(canvas: Array, depth: FloatArray, rng: np.random.Generator, place: int) -> Person:
+def _figure(
+    canvas: Array, depth: FloatArray, rng: np.random.Generator, place: int
+) -> Person:
     """A person in a random pose, painted, with the 17 keypoints of COCO; some faces away, some
     parts out of sight.
     """
@@ -212,7 +237,10 @@ def _figure(canvas: Array, depth: FloatArray, rng: np.random.Generator, place: i
     points = np.zeros((17, 3))
     points[:, 2] = 2
     neck = np.array(
-        [(0.25 + 0.45 * place + rng.uniform(-0.1, 0.1)) * width, height * rng.uniform(0.25, 0.4)]
+        [
+            (0.25 + 0.45 * place + rng.uniform(-0.1, 0.1)) * width,
+            height * rng.uniform(0.25, 0.4),
+        ]
     )
     lean = rng.normal(0, 0.12)
     hip = neck + trunk * np.array([np.sin(lean), np.cos(lean)])
@@ -230,10 +258,15 @@ def _figure(canvas: Array, depth: FloatArray, rng: np.random.Generator, place: i
     for start, end, length, usual, spread in _BONES:
         angle = np.deg2rad(90 + (usual - 90) * turned + rng.normal(0, spread))
         reach = trunk * length * rng.uniform(0.75, 1.05)
-        points[end, :2] = points[start, :2] + reach * np.array([np.cos(angle), np.sin(angle)])
+        points[end, :2] = points[start, :2] + reach * np.array(
+            [np.cos(angle), np.sin(angle)]
+        )
     _draw_figure(canvas, depth, points, trunk, rng)
     outside = (
-        (points[:, 0] < 0) | (points[:, 1] < 0) | (points[:, 0] >= width) | (points[:, 1] >= height)
+        (points[:, 0] < 0)
+        | (points[:, 1] < 0)
+        | (points[:, 0] >= width)
+        | (points[:, 1] >= height)
     )
     points[outside | (rng.random(17) < rng.choice([0, 0.25]))] = 0
     present = points[:, 2] > 0
@@ -242,7 +275,11 @@ def _figure(canvas: Array, depth: FloatArray, rng: np.random.Generator, place: i
 
 
 def _draw_figure(
-    canvas: Array, depth: FloatArray, points: Array, trunk: float, rng: np.random.Generator
+    canvas: Array,
+    depth: FloatArray,
+    points: Array,
+    trunk: float,
+    rng: np.random.Generator,
 ) -> None:
     body = np.zeros(SIZE, dtype=np.uint8)
     thick = max(2, int(trunk * 0.22))
@@ -263,13 +300,16 @@ def degraded(clean: Pixels, task: str, rng: np.random.Generator) -> Pixels:
     another of its kind.
     """
     return np.asarray(
-        (DEGRADATIONS if rng.random() < 0.5 else _OTHERWISE)[task](clean, rng), dtype=np.uint8
+        (DEGRADATIONS if rng.random() < 0.5 else _OTHERWISE)[task](clean, rng),
+        dtype=np.uint8,
     )
 
 
 def _defocus(clean: Pixels, rng: np.random.Generator) -> Pixels:
     radius = int(rng.integers(2, 5))
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2).astype(np.float32)
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1,) * 2).astype(
+        np.float32
+    )
     return np.asarray(cv2.filter2D(clean, -1, disc / disc.sum()), dtype=np.uint8)
 
 
@@ -279,7 +319,12 @@ def _drizzle(clean: Pixels, rng: np.random.Generator) -> Pixels:
     length = int(rng.integers(7, 22))
     streak = np.zeros((length, length), dtype=np.float32)
     lean = rng.uniform(-0.4, 0.4) * length / 2
-    cv2.line(streak, (round(length / 2 - lean), 0), (round(length / 2 + lean), length - 1), 1.0)
+    cv2.line(
+        streak,
+        (round(length / 2 - lean), 0),
+        (round(length / 2 + lean), length - 1),
+        1.0,
+    )
     rain = np.clip(cv2.filter2D(drops, -1, streak), 0, 1)[:, :, None]
     return np.clip(clean + rng.uniform(60, 160) * rain, 0, 255).astype(np.uint8)
 
@@ -297,7 +342,8 @@ def _flurry(clean: Pixels, rng: np.random.Generator) -> Pixels:
 def _decimated(clean: Pixels, rng: np.random.Generator) -> Pixels:
     height, width = clean.shape[:2]
     return np.asarray(
-        cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC), dtype=np.uint8
+        cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC),
+        dtype=np.uint8,
     )
 
 

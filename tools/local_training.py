@@ -93,11 +93,15 @@ def fit(pairs: Sequence[Pair], *, coherent: bool = False) -> Fitted:
         If the pairs are of fewer than two images.
     """
     table = table_of(pairs)
-    signs = np.sign((table.share[:, None] * np.sign(table.units)).sum(axis=0)) * coherent
+    signs = (
+        np.sign((table.share[:, None] * np.sign(table.units)).sum(axis=0)) * coherent
+    )
     best, log_odds = held_out(table, signs)
     weights = _rounded(ridge(table, best, signs, slice(None)))
     temperature = float(f"{_temperature(log_odds, table.share):.4g}")
-    fitted = Weights(table.names, tuple(_rounded(table.scale)), tuple(weights), temperature)
+    fitted = Weights(
+        table.names, tuple(_rounded(table.scale)), tuple(weights), temperature
+    )
     right = _by_image([pair.image for pair in pairs], log_odds)
     return Fitted(fitted, right, len(pairs), log_odds)
 
@@ -120,7 +124,8 @@ def _by_image(images: Sequence[str], log_odds: FloatArray) -> tuple[ImageHits, .
     for image, value in zip(images, log_odds, strict=True):
         found[image].append(0.5 + 0.5 * float(np.sign(value)))
     return tuple(
-        ImageHits(image, sum(values), len(values)) for image, values in sorted(found.items())
+        ImageHits(image, sum(values), len(values))
+        for image, values in sorted(found.items())
     )
 
 
@@ -144,7 +149,9 @@ def train(pairs: Mapping[str, Sequence[Pair]], trained_on: str) -> Trained:
     for task, compared in sorted(pairs.items()):
         seen = [pair for pair in compared if pair.better and pair.worse]
         if len({pair.image for pair in seen}) < FEWEST_IMAGES:
-            declined[task] = f"comparisons on at least {FEWEST_IMAGES} images are needed"
+            declined[task] = (
+                f"comparisons on at least {FEWEST_IMAGES} images are needed"
+            )
             continue
         fits[task] = fit(seen, coherent=not type_of(task).is_image)
     card = {
@@ -152,7 +159,9 @@ def train(pairs: Mapping[str, Sequence[Pair]], trained_on: str) -> Trained:
         "version": __version__,
         "held_out": {task: _card_row(done) for task, done in fits.items()},
     }
-    return Trained(Model({task: done.weights for task, done in fits.items()}, card), fits, declined)
+    return Trained(
+        Model({task: done.weights for task, done in fits.items()}, card), fits, declined
+    )
 
 
 def _card_row(done: Fitted) -> dict[str, float]:
@@ -170,7 +179,9 @@ def train_on_folder(root: str | Path, progress: Progress = _silent) -> Trained:
     """
     samples = folder_samples(root, progress)
     pairs = {task: pairs_of(rows) for task, rows in samples.items()}
-    done = train(pairs, f"{sum(map(len, samples.values()))} predictions of a data folder")
+    done = train(
+        pairs, f"{sum(map(len, samples.values()))} predictions of a data folder"
+    )
     if not done.fits:
         raise DataError(
             f"{root}: nothing to train on: "
@@ -204,7 +215,9 @@ def _looked_at(
 ) -> Iterator[tuple[Annotation, Features]]:
     images = folder.images(task)
     entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
-    for _, same in groupby(enumerate(entries, 1), key=lambda item: item[1].annotation.image_id):
+    for _, same in groupby(
+        enumerate(entries, 1), key=lambda item: item[1].annotation.image_id
+    ):
         numbered = list(same)
         record = images.get(numbered[0][1].annotation.image_id)
         given = given_of_record(task, record, folder.root)
@@ -245,4 +258,6 @@ def save(model: Model, path: Path) -> None:
     """Write a model as JSON."""
     tasks = {name: asdict(weights) for name, weights in sorted(model.tasks.items())}
     card = dict(model.card)
-    write_json(path, {"format": FORMAT, "version": VERSION, "card": card, "tasks": tasks})
+    write_json(
+        path, {"format": FORMAT, "version": VERSION, "card": card, "tasks": tasks}
+    )

@@ -57,7 +57,10 @@ def table_of(pairs: Sequence[Pair]) -> PairTable:
         raise ValueError("must have pairs of at least 2 images")
     names = tuple(sorted({name for pair in pairs for name in pair.better}))
     apart = np.array(
-        [[pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names] for pair in pairs]
+        [
+            [pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names]
+            for pair in pairs
+        ]
     )
     counts = Counter((pair.image, pair.group) for pair in pairs)
     share = np.array([counts[pair.image, pair.group] ** -0.5 for pair in pairs])
@@ -66,7 +69,9 @@ def table_of(pairs: Sequence[Pair]) -> PairTable:
     return PairTable(names, scale, np.clip(apart / scale, -CLIP, CLIP), share, fold)
 
 
-def held_out(table: PairTable, signs: FloatArray | None = None) -> tuple[float, FloatArray]:
+def held_out(
+    table: PairTable, signs: FloatArray | None = None
+) -> tuple[float, FloatArray]:
     """Return the best strength of the regularisation, and with it the log-odds that the better one
     of each pair is better, with weights fitted without its image's fold.
     """
@@ -82,7 +87,10 @@ def held_out(table: PairTable, signs: FloatArray | None = None) -> tuple[float, 
 
 
 def ridge(
-    table: PairTable, strength: float, signs: FloatArray | None, rows: np.ndarray | slice
+    table: PairTable,
+    strength: float,
+    signs: FloatArray | None,
+    rows: np.ndarray | slice,
 ) -> FloatArray:
     """Return the weights fitted to some rows; where ``signs`` is 1 or -1, of that sign or 0."""
     units, share = table.units[rows], table.share[rows]
@@ -98,7 +106,9 @@ def ridge(
     bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in wanted]
     exact = {"ftol": 1e-13, "gtol": 1e-9, "maxiter": 2000}
     return np.asarray(
-        minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact).x
+        minimize(
+            loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact
+        ).x
     )
 
 

@@ -28,7 +28,8 @@ def write_poster(path: Path) -> None:
     """Write the image, three by two."""
     tiles = [_cut(_drawn(*scene)) for scene in _scenes()]
     rows = [
-        np.hstack([_framed(tile) for tile in tiles[k : k + 3]]) for k in range(0, len(tiles), 3)
+        np.hstack([_framed(tile) for tile in tiles[k : k + 3]])
+        for k in range(0, len(tiles), 3)
     ]
     with atomic_path(path) as scratch:
         Image.fromarray(np.vstack(rows)).save(scratch, quality=88)
@@ -47,7 +48,12 @@ def _scenes() -> Iterator[tuple[Photograph, str, str, Prediction]]:
         Masks(coffee.size, coffee.objects),
     )
     yield cat, "semantic_segmentation", "pixel_ss0_m0", Masks(cat.size, cat.segments)
-    yield photos["astronaut"], "keypoint", "pixel_s1_c2_m0", People(photos["astronaut"].people)
+    yield (
+        photos["astronaut"],
+        "keypoint",
+        "pixel_s1_c2_m0",
+        People(photos["astronaut"].people),
+    )
     text, mask = hopper.expressions[0]
     yield (
         hopper,

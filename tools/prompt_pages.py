@@ -54,12 +54,16 @@ def write_pages(dataset: Dataset, out: str | Path) -> list[Path]:
     home = Path(out)
     first: dict[tuple[str, str, str], Question] = {}
     for question in dataset:
-        first.setdefault((question.task, question.encoding, question.question_type), question)
+        first.setdefault(
+            (question.task, question.encoding, question.question_type), question
+        )
     chosen = list(first.values())
     pages = []
     for task in dict.fromkeys(question.task for question in chosen):
         mine = [question for question in chosen if question.task == task]
-        for path in dict.fromkeys(path for question in mine for path in question.images):
+        for path in dict.fromkeys(
+            path for question in mine for path in question.images
+        ):
             _thumbnail(dataset.image(path), home / _thumb(path))
         write_text(home / f"{task}.md", _page(task, mine))
         pages.append(home / f"{task}.md")
@@ -79,7 +83,8 @@ def _page(task: str, questions: Sequence[Question]) -> str:
 
 def _section(question: Question) -> str:
     images = " ".join(
-        f'<img src="{_thumb(path)}" alt="image {k}">' for k, path in enumerate(question.images, 1)
+        f'<img src="{_thumb(path)}" alt="image {k}">'
+        for k, path in enumerate(question.images, 1)
     )
     return (
         f"{heading(question)}\n\n{images}\n\n```text\n{_cut(question.prompt)}\n```\n\n"
@@ -95,11 +100,18 @@ def _cut(prompt: str) -> str:
     number = itertools.count(1)
     text = re.sub(IMAGE_MARK, lambda _: f"<image>({next(number)})", prompt)
     lines: list[str] = []
-    for is_data, run in itertools.groupby(text.splitlines(), lambda line: line[:1] in ("{", "[")):
+    for is_data, run in itertools.groupby(
+        text.splitlines(), lambda line: line[:1] in ("{", "[")
+    ):
         some = [*run]
         if is_data:
-            some = [f"{line[:LONGEST_LINE]}{' …' * (len(line) > LONGEST_LINE)}" for line in some]
-            some[LONGEST_LINES:] = ["… (further lines)"] if len(some) > LONGEST_LINES else []
+            some = [
+                f"{line[:LONGEST_LINE]}{' …' * (len(line) > LONGEST_LINE)}"
+                for line in some
+            ]
+            some[LONGEST_LINES:] = (
+                ["… (further lines)"] if len(some) > LONGEST_LINES else []
+            )
         lines += some
     return "\n".join(lines)
 
@@ -108,7 +120,10 @@ def _index(questions: Sequence[Question]) -> str:
     by_task: dict[str, dict[str, None]] = {}
     for question in questions:
         by_task.setdefault(question.task, {})[f"`{question.encoding}`"] = None
-    rows = [f"- [{TASKS[task].prose}]({task}.md): {', '.join(by_task[task])}" for task in by_task]
+    rows = [
+        f"- [{TASKS[task].prose}]({task}.md): {', '.join(by_task[task])}"
+        for task in by_task
+    ]
     return (
         "# Prompts, as the judge reads them\n\nOne question of each task, encoding and type, with "
         "its images in the order of its `<image>` marks. Made by "
@@ -124,7 +139,9 @@ def _thumbnail(source: Place, target: Path) -> None:
     pixels = read_rgb(source)
     scale = min(1.0, LONGEST_SIDE / max(pixels.shape[:2]))
     small = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-    _, encoded = cv2.imencode(".jpg", small[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    _, encoded = cv2.imencode(
+        ".jpg", small[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY]
+    )
     write_bytes(target, encoded.tobytes())
 
 

@@ -42,29 +42,46 @@ def main() -> None:
     clones = parser.parse_args().clones
     if clones:
         PLOT.parent.mkdir(exist_ok=True)
-        write_json(FIGURES, {"date": datetime.now(UTC).date().isoformat(), "rows": atlas(clones)})
+        write_json(
+            FIGURES,
+            {"date": datetime.now(UTC).date().isoformat(), "rows": atlas(clones)},
+        )
         atlas_figure(kept()[0]).save(PLOT)
         write_text(
-            PLOT, PLOT.read_text("utf-8").replace("<svg ", '<svg style="background:#fff" ', 1)
+            PLOT,
+            PLOT.read_text("utf-8").replace(
+                "<svg ", '<svg style="background:#fff" ', 1
+            ),
         )  # on dark pages too
     rows = kept()[0]
-    for page, shown in (("README.md", best_of_images(rows)), ("docs/benchmarks.md", rows)):
+    for page, shown in (
+        ("README.md", best_of_images(rows)),
+        ("docs/benchmarks.md", rows),
+    ):
         made = block(shown)
         place = ROOT / page
-        write_text(place, BLOCK.sub(lambda _, made=made: made, place.read_text("utf-8"), count=1))
+        write_text(
+            place,
+            BLOCK.sub(lambda _, made=made: made, place.read_text("utf-8"), count=1),
+        )
 
 
 def kept() -> tuple[tuple[AtlasRow, ...], date]:
     """The figures in the repository, and the day on which they were computed."""
     found = orjson.loads(FIGURES.read_bytes())
-    rows = (AtlasRow(**{**row, "accuracy": Estimate(**row["accuracy"])}) for row in found["rows"])
+    rows = (
+        AtlasRow(**{**row, "accuracy": Estimate(**row["accuracy"])})
+        for row in found["rows"]
+    )
     return tuple(rows), date.fromisoformat(found["date"])
 
 
 def best_of_images(rows: Sequence[AtlasRow]) -> list[AtlasRow]:
     """The most accurate judges of each kind of images, as README shows them."""
     by_part = {part: [row for row in rows if row.part == part] for part in PARTS}
-    ranked = (sorted(found, key=lambda row: -row.accuracy.value) for found in by_part.values())
+    ranked = (
+        sorted(found, key=lambda row: -row.accuracy.value) for found in by_part.values()
+    )
     return [row for found in ranked for row in found[:MOST]]
 
 
@@ -80,7 +97,9 @@ def block(rows: Sequence[AtlasRow]) -> str:
     }
     cells = tuple(tuple(own[name](row) for name in columns) for row in rows)
     made = f"Computed on {day.isoformat()} by `python tools/readme_table.py`."
-    lines = (f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *cells))
+    lines = (
+        f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *cells)
+    )
     return "\n".join([BEGIN, *lines, "", made, END])
 
 

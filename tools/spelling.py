@@ -17,7 +17,10 @@ from spellchecker import SpellChecker
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = ROOT / "tools/vocabulary.txt"
-MADE = {"docs/gallery", "docs/prompts"}  # written by commands; the prompts have words of their own
+MADE = {
+    "docs/gallery",
+    "docs/prompts",
+}  # written by commands; the prompts have words of their own
 SKIPPED = re.compile(
     r"```.*?```|^---.*?^---|<!--.*?-->|`+[^`]+`+|\]\([^)]*\)|https?://\S+|<[^>]+>|\$[^$\n]+\$",
     re.DOTALL | re.MULTILINE,

@@ -16,7 +16,9 @@ from typing import Any
 
 import visualjudge
 
-HEAD = '"""Made by tools/docs_pages.py from the functions and their records of options."""'
+HEAD = (
+    '"""Made by tools/docs_pages.py from the functions and their records of options."""'
+)
 LONGEST = 100
 Home = tuple[str, str]
 
@@ -32,11 +34,19 @@ def stub() -> str:
         else:
             imports.add((home, name))
     modules: dict[str, list[str]] = {}
-    for module, name in sorted(imports, key=lambda home: (home[0], home[1].islower(), home[1])):
+    for module, name in sorted(
+        imports, key=lambda home: (home[0], home[1].islower(), home[1])
+    ):
         shown = f"{name} as {name}" if name in visualjudge._HOMES else name
         modules.setdefault(module, []).append(shown)
-    ours = [_import(*one) for one in modules.items() if one[0].startswith("visualjudge.")]
-    others = [_import(*one) for one in modules.items() if not one[0].startswith("visualjudge.")]
+    ours = [
+        _import(*one) for one in modules.items() if one[0].startswith("visualjudge.")
+    ]
+    others = [
+        _import(*one)
+        for one in modules.items()
+        if not one[0].startswith("visualjudge.")
+    ]
     public = "".join(f'    "{name}",\n' for name in visualjudge.__all__)
     parts = (*others, "", *ours, "", f"__all__ = [\n{public}]", "__version__: str", "")
     return "\n".join((HEAD, "", *parts, "\n".join(functions), ""))
@@ -57,7 +67,9 @@ def _function(name: str, function: Any, imports: set[Home]) -> str:
             parts, starred = [*parts, "*"], True
         stars = "**" if one.kind is one.VAR_KEYWORD else ""
         default = "" if one.default is one.empty else " = ..."
-        parts.append(f"{stars}{one.name}: {_typed(one.annotation, function, imports)}{default}")
+        parts.append(
+            f"{stars}{one.name}: {_typed(one.annotation, function, imports)}{default}"
+        )
     word = "async def" if inspect.iscoroutinefunction(function) else "def"
     result = _typed(inspect.signature(function).return_annotation, function, imports)
     inside = "".join(f"    {part},\n" for part in parts)
@@ -66,7 +78,9 @@ def _function(name: str, function: Any, imports: set[Home]) -> str:
 
 def _typed(annotation: str, function: Any, imports: set[Home]) -> str:
     """The annotation; the names in it are added to ``imports``. Records take any sequence."""
-    annotation = annotation.replace("tuple[str, ...]", "Sequence[str] | None").replace("'", '"')
+    annotation = annotation.replace("tuple[str, ...]", "Sequence[str] | None").replace(
+        "'", '"'
+    )
     for node in ast.walk(ast.parse(annotation)):
         if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
             homes = {**_names("visualjudge.options"), **_names(function.__module__)}
@@ -81,6 +95,8 @@ def _names(module: str) -> dict[str, Home]:
     found: dict[str, Home] = {}
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {one.asname or one.name: (node.module, one.name) for one in node.names}
+            found |= {
+                one.asname or one.name: (node.module, one.name) for one in node.names
+            }
     own = vars(importlib.import_module(module))
     return {**{name: (module, name) for name in own if name not in found}, **found}

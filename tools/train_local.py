@@ -59,10 +59,16 @@ RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 def main() -> None:
     """Train and write the file."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, help="Data folder to learn from instead of scenes.")
+    options.add_argument(
+        "--data", type=Path, help="Data folder to learn from instead of scenes."
+    )
     options.add_argument("--scenes", type=int, default=40)
-    options.add_argument("--workers", type=int, help="Processes; by default one a processor.")
-    options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
+    options.add_argument(
+        "--workers", type=int, help="Processes; by default one a processor."
+    )
+    options.add_argument(
+        "--out", type=Path, default=Path(model.__file__).with_name("default.vj")
+    )
     chosen = options.parse_args()
     if chosen.data is None:
         done = train_on_scenes(chosen.scenes, chosen.workers)
@@ -84,7 +90,10 @@ def train_on_scenes(scenes: int, workers: int | None) -> Trained:
             for task, sample in rows:
                 compared[task].append(sample)
             print(f"scene {number} of {scenes}", flush=True)
-    return train({task: pairs_of(rows) for task, rows in compared.items()}, f"{scenes} made scenes")
+    return train(
+        {task: pairs_of(rows) for task, rows in compared.items()},
+        f"{scenes} made scenes",
+    )
 
 
 def _samples_of(number: int) -> list[Taught]:
@@ -112,38 +121,65 @@ def scene_samples(made: Scene) -> Iterator[Taught]:
         for k, item in enumerate(regions)
     ]
     for task, key, truth in truths:
-        yield from _with_errors(task, f"{photo.name} {key}", photo.name, truth, around, given)
+        yield from _with_errors(
+            task, f"{photo.name} {key}", photo.name, truth, around, given
+        )
 
 
 def _with_errors(
-    task: str, key: str, image: str, truth: Prediction, around: levels.ErrorScene, given: Given
+    task: str,
+    key: str,
+    image: str,
+    truth: Prediction,
+    around: levels.ErrorScene,
+    given: Given,
 ) -> Iterator[Taught]:
     lessons = LESSONS.get(TASKS[task].type, LESSONS_OF_OTHERS)
     for error_type, pairing in product(error_types(task), PAIRINGS):
         ladder = pairing == "ladder"
-        if pairing not in lessons or not (ladder or error_type_named(task, error_type).matched):
+        if pairing not in lessons or not (
+            ladder or error_type_named(task, error_type).matched
+        ):
             continue
         for item in graded(
-            task, error_type, truth, around, seed=SEED, key=key, with_truth=ladder, pairing=pairing
+            task,
+            error_type,
+            truth,
+            around,
+            seed=SEED,
+            key=key,
+            with_truth=ladder,
+            pairing=pairing,
         ):
             features = features_of(task, item.prediction, given)
             group = f"{key} {error_type} {pairing}"
             yield task, Sample(image, group, features, item.final_score)
     for k in range(MIXED if "mixed" in lessons else 0):
-        prediction = _mixed(task, truth, around, np.random.default_rng([SEED, k]), f"{key} {k}")
-        features, value = features_of(task, prediction, given), score(task, prediction, truth)
+        prediction = _mixed(
+            task, truth, around, np.random.default_rng([SEED, k]), f"{key} {k}"
+        )
+        features, value = (
+            features_of(task, prediction, given),
+            score(task, prediction, truth),
+        )
         yield task, Sample(image, f"{key} mixed", features, value)
 
 
 def _mixed(
-    task: str, truth: Prediction, around: levels.ErrorScene, rng: np.random.Generator, key: str
+    task: str,
+    truth: Prediction,
+    around: levels.ErrorScene,
+    rng: np.random.Generator,
+    key: str,
 ) -> Prediction:
     """A truth with errors of two types, one on top of the other, each of a random severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
         applies = error_type_named(task, str(error_type)).applies
         if applies is None or applies(found, around):
-            steps = list(perturbed(task, str(error_type), found, around, seed=SEED, key=key))
+            steps = list(
+                perturbed(task, str(error_type), found, around, seed=SEED, key=key)
+            )
             found = steps[int(rng.integers(len(steps)))][1]
     return found
 
@@ -155,7 +191,12 @@ def _restorations(made: Scene) -> Iterator[Taught]:
         spoilt = degraded(clean, task, rng_for(SEED, "degrade", task, name))
         given = Given(spoilt)
         yield from _with_errors(
-            task, name, name, truth, levels.ErrorScene(made.photo.size, (), LEVELS, spoilt), given
+            task,
+            name,
+            name,
+            truth,
+            levels.ErrorScene(made.photo.size, (), LEVELS, spoilt),
+            given,
         )
         for output in _filtered(
             cv2.resize(spoilt, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)
@@ -164,7 +205,9 @@ def _restorations(made: Scene) -> Iterator[Taught]:
             value = score(task, restored, truth)
             yield (
                 task,
-                Sample(name, f"{name} filters", features_of(task, restored, given), value),
+                Sample(
+                    name, f"{name} filters", features_of(task, restored, given), value
+                ),
             )
 
 
@@ -179,7 +222,8 @@ def _filtered(pixels: Pixels) -> Iterator[Pixels]:
         yield np.asarray(cv2.addWeighted(pixels, 1.8, soft, -0.8, 0), dtype=np.uint8)
     yield np.asarray(cv2.bilateralFilter(pixels, 7, 40, 5), dtype=np.uint8)
     yield np.asarray(
-        cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)), dtype=np.uint8
+        cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)),
+        dtype=np.uint8,
     )
 
 

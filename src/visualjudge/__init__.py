@@ -86,7 +86,9 @@ _NAMES = {
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-FOR_PLUGINS = frozenset(("Adopted", "Encoded", "Format", "Given", "Mark", "Ranked", "Scene"))
+FOR_PLUGINS = frozenset(
+    ("Adopted", "Encoded", "Format", "Given", "Mark", "Ranked", "Scene")
+)
 """Types of arguments and rows, which only annotations in plug-ins name; not listed."""
 __all__ = tuple(sorted((*(_HOMES.keys() - FOR_PLUGINS), "__version__")))
 

@@ -21,7 +21,11 @@ ENCODING_ANALYSIS = "encoding_analysis"
 JUDGE_ANALYSIS = "judge_analysis"
 SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
 MOST_RANKED = 5
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = (
+    len(os.sched_getaffinity(0))
+    if hasattr(os, "sched_getaffinity")
+    else os.cpu_count() or 1
+)
 Mode = Literal["text", "auto", "json", "logprobs"]
 Tiers = Literal["all", "marked"]
 
@@ -58,7 +62,9 @@ class Options:
             if value is not None and least is not None and not value >= least:
                 word = "--" if "help" in one.metadata else "--set "
                 told = f"{word}{(one.metadata.get('name') or one.name)}"
-                raise UsageError(f"{told.replace('_', '-')} must be at least {least}, got {value}")
+                raise UsageError(
+                    f"{told.replace('_', '-')} must be at least {least}, got {value}"
+                )
 
 
 def nested(record: type[Any]) -> Iterator[Field[Any]]:
@@ -66,7 +72,9 @@ def nested(record: type[Any]) -> Iterator[Field[Any]]:
     return (one for one in fields(record) if is_dataclass(one.default))
 
 
-def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+def keywords(
+    record: type[Any],
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Give a function, in place of its parameter ``options`` (which still takes a record), the
     fields of ``record``, and of the records in it, as keywords.
     """
@@ -74,7 +82,10 @@ def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..
     owners = {part.name: name for name, one in inner.items() for part in fields(one)}
     every = [*fields(record), *(part for one in inner.values() for part in fields(one))]
     kind = inspect.Parameter.KEYWORD_ONLY
-    taken = [inspect.Parameter(x.name, kind, default=x.default, annotation=x.type) for x in every]
+    taken = [
+        inspect.Parameter(x.name, kind, default=x.default, annotation=x.type)
+        for x in every
+    ]
 
     def decorated(function: Callable[..., Result]) -> Callable[..., Result]:
         def with_record(given: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +124,9 @@ def keywords(record: type[Any]) -> Callable[[Callable[..., Result]], Callable[..
 class Tasks(Options):
     """A selection of tasks; an empty tuple selects all."""
 
-    tasks: tuple[str, ...] = option((), "Only this task; repeatable.", "TASK", name="task")
+    tasks: tuple[str, ...] = option(
+        (), "Only this task; repeatable.", "TASK", name="task"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +136,9 @@ class Selection(Tasks):
     encodings: tuple[str, ...] = option(
         (), "Only this encoding; repeatable.", "STEM", name="encoding"
     )
-    types: tuple[str, ...] = option((), "pairwise, ranking or scoring.", "TYPE", name="type")
+    types: tuple[str, ...] = option(
+        (), "pairwise, ranking or scoring.", "TYPE", name="type"
+    )
     where: tuple[str, ...] = option((), "Condition; also != < > ~.", "FIELD=…")
 
     @property
@@ -151,7 +166,9 @@ class Choice(Selection):
     ``limit`` then keeps the first ones, in the order of the dataset.
     """
 
-    subsets: tuple[str, ...] = option((), "Only this subset; repeatable.", "NAME", name="subset")
+    subsets: tuple[str, ...] = option(
+        (), "Only this subset; repeatable.", "NAME", name="subset"
+    )
     sample: int | None = option(None, "Ask a balanced sample of N.", "N", least=1)
     questions: Path | None = option(None, "Only the ids in this file.", "FILE")
     limit: int | None = None
@@ -180,7 +197,9 @@ class Caps(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.per_group > MOST_RANKED:
-            raise UsageError(f"per_group must be at most {MOST_RANKED}, got {self.per_group}")
+            raise UsageError(
+                f"per_group must be at most {MOST_RANKED}, got {self.per_group}"
+            )
 
     def differ(self, first: float, second: float) -> bool:
         """Whether two scores differ enough for a pair."""
@@ -207,7 +226,9 @@ class WorkOptions(Tasks):
         super().__post_init__()
         from visualjudge.prompts.prompt_set import prompt_set
 
-        object.__setattr__(self, "prompts", prompt_set(self.prompts, self.prompt_version))
+        object.__setattr__(
+            self, "prompts", prompt_set(self.prompts, self.prompt_version)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,11 +246,16 @@ class BuildOptions(WorkOptions, Selection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.score_range is not None and not self.score_range[0] < self.score_range[1]:
+        if (
+            self.score_range is not None
+            and not self.score_range[0] < self.score_range[1]
+        ):
             raise UsageError("--score-range must have the lowest score first")
         for name in self.subsets:
             if name not in SUBSETS:
-                raise UsageError(f"--subset must be {one_of(name, SUBSETS)}, got {name!r}")
+                raise UsageError(
+                    f"--subset must be {one_of(name, SUBSETS)}, got {name!r}"
+                )
 
 
 # ---------------------------------------------------------------- judging
@@ -283,6 +309,8 @@ class JudgeOptions(RunSettings):
 class MeasureOptions(Selection):
     """What is measured: the questions, and where they are."""
 
-    dataset: str | Path | None = option(None, "The dataset, if it has moved.", "FOLDER", kind=Path)
+    dataset: str | Path | None = option(
+        None, "The dataset, if it has moved.", "FOLDER", kind=Path
+    )
     seed: int = 0
     """Seed of the bootstrap over images."""

@@ -44,11 +44,16 @@ def register_type(row: PredictionType) -> None:
     what = f"type {row.name}"
     guarded_rows: dict[str, Any] = {
         "misreadings": tuple(
-            guarded_row(one, f"{what}, misreading {one.told!r}") for one in row.misreadings
+            guarded_row(one, f"{what}, misreading {one.told!r}")
+            for one in row.misreadings
         ),
-        "errors": tuple(guarded_row(one, f"error type {one.name}") for one in row.errors),
+        "errors": tuple(
+            guarded_row(one, f"error type {one.name}") for one in row.errors
+        ),
     }
-    table("prediction type").register(row.name, guarded_row(replace(row, **guarded_rows), what))
+    table("prediction type").register(
+        row.name, guarded_row(replace(row, **guarded_rows), what)
+    )
     for task in row.tasks:
         register_task(task)
     for encoding in row.encodings:
@@ -68,7 +73,9 @@ def register_encoding(row: Encoding) -> None:
 
     Its description in the prompt is the part ``<stem>`` of the asset ``questions/format/<type>``.
     """
-    table("encoding").register((row.type, row.stem), guarded_row(row, f"encoding {row.stem}"))
+    table("encoding").register(
+        (row.type, row.stem), guarded_row(row, f"encoding {row.stem}")
+    )
 
 
 def register_metric(
@@ -108,7 +115,9 @@ def register_metric(
     every = any(one.kind is one.VAR_KEYWORD for one in taken.values())
     chosen = frozenset(options) | ({"class_of_interest"} & set(taken))
     if lacking := sorted(chosen - set(taken)) if not every else []:
-        raise UsageError(f"metric {name}: options: measure has no parameter {lacking[0]!r}")
+        raise UsageError(
+            f"metric {name}: options: measure has no parameter {lacking[0]!r}"
+        )
     what = f"metric {name}"
     classes = None if by_class is None else guarded(by_class, what)
     row = Metric(kind, name, guarded(measure, what), chosen, classes)

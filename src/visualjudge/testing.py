@@ -56,14 +56,18 @@ def _check_record(kind: PredictionType, task: str) -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder)
         payload = payload_of(task, truth, root=root, stem="example", digits=None)
-        again = read_prediction(task, payload, size=size, root=root, expression=expression)
+        again = read_prediction(
+            task, payload, size=size, root=root, expression=expression
+        )
         assert type(again) is type(truth), f"read: must return a {type(truth).__name__}"
         assert again.labels == truth.labels and again.count == truth.count, (
             f"write: must keep labels {truth.labels} and count {truth.count}, got {again.labels} "
             f"and {again.count}"
         )
         written = payload_of(task, again, root=root, stem="example", digits=None)
-        assert written == payload, "write: must give the same payload when it is read and written"
+        assert written == payload, (
+            "write: must give the same payload when it is read and written"
+        )
     if not kind.is_image:
         half = (size[0] // 2, size[1] // 2)
         truth.scaled(size, half).check(half)
@@ -74,7 +78,9 @@ def _check_scores(kind: PredictionType, task: str) -> None:
     image, truth, _ = kind.example()
     for metric in metrics_of(kind.name):
         value = score(task, truth, truth, metric=metric)
-        assert value == 10, f"metric {metric}: must be 1 for the truth, got {value / 10}"
+        assert value == 10, (
+            f"metric {metric}: must be 1 for the truth, got {value / 10}"
+        )
     scene = ErrorScene((image.shape[0], image.shape[1]), tuple(truth.labels), LEVELS)
     for error in error_types(task):
         worse = perturbed(task, error, truth, scene, seed=0, key="example")
@@ -89,10 +95,16 @@ def _check_encoding(kind: PredictionType, task: str, row: Encoding) -> None:
     assert kind.example is not None
     image, truth, expression = kind.example()
     before, what = image.copy(), f"encoding {row.stem}"
-    first, second = (encode(task, row.stem, truth, image, expression=expression) for _ in range(2))
+    first, second = (
+        encode(task, row.stem, truth, image, expression=expression) for _ in range(2)
+    )
     assert np.array_equal(before, image), f"{what}: must not write to the image"
-    assert (first.image is None) == (row.kind == "text"), f"{what}: image: must fit its kind"
-    assert (first.text is None) == (row.kind == "pixel"), f"{what}: text: must fit its kind"
+    assert (first.image is None) == (row.kind == "text"), (
+        f"{what}: image: must fit its kind"
+    )
+    assert (first.text is None) == (row.kind == "pixel"), (
+        f"{what}: text: must fit its kind"
+    )
     same = first.text == second.text and first.legend == second.legend
     if first.image is not None and second.image is not None:
         same &= np.array_equal(first.image, second.image)

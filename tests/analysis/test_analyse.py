@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
+from judged_records import (
+    features,
+    pair,
+    ranking,
+    said,
+    scoring,
+    write_dataset,
+    write_run,
+)
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.accuracy_cells import guessed_among_allowed, pairwise_asked
 from visualjudge.analysis.columns import SENSITIVITY
@@ -43,7 +51,8 @@ def judged(questions: list[Question], verdicts: list[Verdict]) -> dict[str, Any]
 def test_failed_is_wrong_counted_and_bounded() -> None:
     questions = pairs(40)
     verdicts = [
-        said(q, q.answer, status="refusal" if i < 10 else "ok") for i, q in enumerate(questions)
+        said(q, q.answer, status="refusal" if i < 10 else "ok")
+        for i, q in enumerate(questions)
     ]
     p = judged(questions, verdicts)["pairwise"]
     assert (p["n"], p["failed"], p["accuracy"]) == (40, 10, 0.75)
@@ -59,7 +68,9 @@ def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> Non
         pair(i, scores[letter], answer=names[letter], ties=("tie",))
         for i, letter in enumerate(truth)
     ]
-    verdicts = [said(q, names[letter]) for q, letter in zip(questions, replies, strict=True)]
+    verdicts = [
+        said(q, names[letter]) for q, letter in zip(questions, replies, strict=True)
+    ]
     found = judged(questions, verdicts)["pairwise"]["kappa"]
     chance = (5 * 4 + 4 * 4 + 1 * 2) / 100
     assert found["value"] == pytest.approx((0.7 - chance) / (1 - chance))
@@ -70,7 +81,9 @@ def test_kappa_takes_ties_as_answers_and_failed_replies_as_disagreement() -> Non
     found = judged(questions, verdicts)["pairwise"]["kappa"]
     assert found["value"] == pytest.approx((0.6 - chance) / (1 - chance))
     always_a = [said(q, "A") for q in questions]
-    assert judged(questions, always_a)["pairwise"]["kappa"]["value"] == pytest.approx(0.0)
+    assert judged(questions, always_a)["pairwise"]["kappa"]["value"] == pytest.approx(
+        0.0
+    )
     nothing = [said(q, "?", status="unparseable") for q in questions]
     found = judged(questions, nothing)["pairwise"]["kappa"]
     assert (found["value"], found["why"]) == (None, "no answer to any")
@@ -91,7 +104,10 @@ def test_answered_a_is_the_place_shown_not_the_stored_letter() -> None:
 def test_accurate_judge_of_a_lopsided_dataset_is_not_called_biased() -> None:
     questions = [pair(i, (9.0, 1.0) if i % 5 else (1.0, 9.0)) for i in range(200)]
     rng = rng_for(0, "lopsided")
-    verdicts = [said(q, q.answer if rng.random() < 0.9 else FLIP[str(q.answer)]) for q in questions]
+    verdicts = [
+        said(q, q.answer if rng.random() < 0.9 else FLIP[str(q.answer)])
+        for q in questions
+    ]
     p = judged(questions, verdicts)["pairwise"]
     assert p["answered_a"] > 0.7
     assert p["position_p"] < 0.001
@@ -103,8 +119,12 @@ def test_preference_for_the_longer_text_is_flagged() -> None:
         pair(i, (9.0, 1.0), features=features(10, 90) if i % 2 else features(90, 10))
         for i in range(120)
     ]
-    verdicts = [said(q, "B" if i % 2 and i % 3 else "A") for i, q in enumerate(questions)]
-    flagged = {row["feature"] for row in judged(questions, verdicts)["bias"] if row["flagged"]}
+    verdicts = [
+        said(q, "B" if i % 2 and i % 3 else "A") for i, q in enumerate(questions)
+    ]
+    flagged = {
+        row["feature"] for row in judged(questions, verdicts)["bias"] if row["flagged"]
+    }
     assert flagged == {"text_chars"}
 
 
@@ -142,7 +162,9 @@ def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None
     assert not lengths_rule.flagged
 
 
-@pytest.mark.parametrize(("sizes", "flagged"), [([12, *[2] * 4], False), ([10] * 12, True)])
+@pytest.mark.parametrize(
+    ("sizes", "flagged"), [([12, *[2] * 4], False), ([10] * 12, True)]
+)
 def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(
     sizes: list[int], flagged: bool
 ) -> None:
@@ -155,7 +177,9 @@ def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(
         scores, lengths = ((9.0, 1.0), (90, 10)) if i % 2 else ((1.0, 9.0), (10, 90))
         shown = features(*(lengths[::-1] if i == 0 else lengths))
         questions.append(pair(i, scores, image_id=f"image{image}", features=shown))
-    row = next(row for row in leak_audit(question_table(questions)) if row.rule == "text_chars")
+    row = next(
+        row for row in leak_audit(question_table(questions)) if row.rule == "text_chars"
+    )
     assert row.p_holm is not None and row.p_holm < 0.05
     assert row.share.interval is not None and (row.share.interval[0] > 0.5) is flagged  # type: ignore[operator]
     assert row.flagged is flagged
@@ -163,7 +187,11 @@ def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(
 
 def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> None:
     questions = [ranking(i, [3.0, 2.0, 1.0]) for i in range(4)]
-    verdicts = [said(questions[0], "ABC"), said(questions[1], "CBA"), said(questions[2], "ACB")]
+    verdicts = [
+        said(questions[0], "ABC"),
+        said(questions[1], "CBA"),
+        said(questions[2], "ACB"),
+    ]
     verdicts.append(said(questions[3], "x", status="unparseable"))
     block = judged(questions, verdicts)["ranking"]
     assert block["kendall_tau"] == pytest.approx((1 - 1 + 1 / 3) / 3)
@@ -181,7 +209,9 @@ def test_scoring_constants_are_null_not_nan() -> None:
 
 def test_scoring_with_every_reply_failed_is_null() -> None:
     questions = [scoring(i, float(i)) for i in range(4)]
-    block = judged(questions, [said(q, None, status="truncated") for q in questions])["scoring"]
+    block = judged(questions, [said(q, None, status="truncated") for q in questions])[
+        "scoring"
+    ]
     assert (block["n"], block["failed"], block["mae"]) == (4, 4, None)
 
 
@@ -211,12 +241,17 @@ def _sensitive(
     for i in range(1500):
         margin = float(rng.uniform(0.05, 9.9))
         q = pair(i, (margin, 0.0), image_id=f"image{i % 60}", ties=ties)
-        right = rng.random() < chance + (1 - chance - lapse) * (1 - np.exp(-margin / alpha))
+        right = rng.random() < chance + (1 - chance - lapse) * (
+            1 - np.exp(-margin / alpha)
+        )
         questions.append(q)
         status = "unparseable" if rng.random() < failed else "ok"
         verdicts.append(said(q, "A" if right else "B", status=status))
     table = study_of(questions, {"judge": verdicts})
-    pairs, floor = table.kind(0, "pairwise"), guessed_among_allowed(pairwise_asked(table, 0))
+    pairs, floor = (
+        table.kind(0, "pairwise"),
+        guessed_among_allowed(pairwise_asked(table, 0)),
+    )
     found = curves(pairs, floor)[0]
     return SENSITIVITY.json(found)
 
@@ -234,13 +269,22 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
     margins = rng.uniform(0.05, 9.9, 400)
     right = rng.random(400) < 0.72 + 0.014 * margins
     questions = [
-        pair(i, (float(margin), 0.0), image_id=f"image{i % 39}", error_type=f"error{i % 10}")
+        pair(
+            i,
+            (float(margin), 0.0),
+            image_id=f"image{i % 39}",
+            error_type=f"error{i % 10}",
+        )
         for i, margin in enumerate(margins)
     ]
-    verdicts = [said(q, "A" if hit else "B") for q, hit in zip(questions, right, strict=True)]
+    verdicts = [
+        said(q, "A" if hit else "B") for q, hit in zip(questions, right, strict=True)
+    ]
     rows = judged(questions, verdicts)["sensitivity"]
     assert [row["scope"] for row in rows].count("error_type") == 10
-    (whole,) = (row for row in rows if row["scope"] == "all" and row["against"] == "margin")
+    (whole,) = (
+        row for row in rows if row["scope"] == "all" and row["against"] == "margin"
+    )
     raw = rising_p(margins, right.astype(float), np.arange(400) % 39)
     assert raw is not None and 0.05 / 11 < raw < 0.05 / 2
     assert whole["slope_p"] <= 2 * raw + 1e-9
@@ -249,7 +293,10 @@ def test_many_error_types_do_not_hide_what_all_questions_show() -> None:
 
 def test_failed_replies_and_more_answers_lower_the_beginning_of_the_curve() -> None:
     """A guess is right as often as it is read and hits one of the answers that are allowed."""
-    failed, four = _sensitive(2.0, failed=0.1), _sensitive(2.0, ties=("tie", "both_bad"))
+    failed, four = (
+        _sensitive(2.0, failed=0.1),
+        _sensitive(2.0, ties=("tie", "both_bad")),
+    )
     assert failed["floor"] == pytest.approx(0.45, abs=0.02) and four["floor"] == 0.25
     assert failed["jnd"] == pytest.approx(2 * math.log(0.45 / 0.15), rel=0.2)
     assert four["jnd"] == pytest.approx(2 * math.log(3), rel=0.2)
@@ -275,7 +322,11 @@ def test_encodings_are_compared_on_the_same_pairs_only() -> None:
             q = pair(i, (9.0, 1.0), id=f"{encoding}{i}", encoding=encoding)
             questions.append(q)
             verdicts.append(
-                said(q, "A" if rng.random() < right else "B", usage={"prompt_tokens": 100})
+                said(
+                    q,
+                    "A" if rng.random() < right else "B",
+                    usage={"prompt_tokens": 100},
+                )
             )
     (task,) = judged(questions, verdicts)["encodings"]
     assert task["recommended"] == "text_xyxy"
@@ -290,7 +341,8 @@ def test_comparison_is_on_common_questions() -> None:
     questions = pairs(60)
     good = [said(q, q.answer) for q in questions]
     bad = [
-        said(q, FLIP[str(q.answer)] if i % 2 else q.answer) for i, q in enumerate(questions[:50])
+        said(q, FLIP[str(q.answer)] if i % 2 else q.answer)
+        for i, q in enumerate(questions[:50])
     ]
     metrics = analyse_study(study_of(questions, {"good": good, "bad": bad})).metrics
     (row,) = metrics["comparisons"]
@@ -308,7 +360,9 @@ def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
     ]
     board = judged(questions, verdicts)["leaderboard"]
     strengths = {row["source"]: row["strength"] for row in board["rows"]}
-    assert strengths["one"] - strengths["two"] == pytest.approx(math.log(3)), "30 points of 40"
+    assert strengths["one"] - strengths["two"] == pytest.approx(math.log(3)), (
+        "30 points of 40"
+    )
     assert [row["source"] for row in board["rows"]] == ["one", "two"]
 
 
@@ -353,13 +407,18 @@ def test_torn_last_line_is_a_warning_and_a_bad_line_a_problem(run: Path) -> None
 def test_verdict_asked_again_replaces_the_first(run: Path) -> None:
     journal = run / "verdicts.jsonl"
     text = journal.read_text()
-    failed = json.loads(text.splitlines()[0]) | {"value": "Failed", "status": "api_error"}
+    failed = json.loads(text.splitlines()[0]) | {
+        "value": "Failed",
+        "status": "api_error",
+    }
     journal.write_text(json.dumps(failed) + "\n" + text)
     judge = analyse([run]).metrics["judges"][0]
     assert (judge["pairwise"]["n"], judge["pairwise"]["failed"]) == (30, 0)
 
 
-def test_missing_run_and_foreign_dataset_are_said_in_one_line(run: Path, tmp_path: Path) -> None:
+def test_missing_run_and_foreign_dataset_are_said_in_one_line(
+    run: Path, tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match=r"run\.json"):
         analyse([tmp_path / "nowhere"])
     other = write_dataset(tmp_path / "other", [pair(999, (1.0, 2.0))])
@@ -372,4 +431,6 @@ def test_changed_dataset_is_a_problem(run: Path) -> None:
     info["dataset"]["checksum"] = "another"
     (run / "run.json").write_text(json.dumps(info))
     dataset = info["dataset"]["path"]
-    assert "changed" in analyse([run], dataset=dataset).metrics["judges"][0]["problems"][0]
+    assert (
+        "changed" in analyse([run], dataset=dataset).metrics["judges"][0]["problems"][0]
+    )

@@ -40,7 +40,9 @@ def compared(
     """
     rng = np.random.default_rng(seed)
     first, second = np.triu_indices(len(means), 1)
-    scores = rng.normal(means, 1.0, (images, len(means))) + rng.normal(0, 1, (images, 1))
+    scores = rng.normal(means, 1.0, (images, len(means))) + rng.normal(
+        0, 1, (images, 1)
+    )
     difference = scores[:, first] - scores[:, second]
     chance = np.where(difference > 0, right, 1 - right) + lifted * (first == 0)
     rows = first.size * images
@@ -72,7 +74,11 @@ def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> No
             and 0.5 < pair.judge_ci95[0] < pair.judge <= pair.judge_ci95[1]
         )
         assert (pair.difference or 0) > 0 and pair.needs_images is None
-    assert {(pair.a, pair.b) for pair in found.pairs} == {("m1", "m0"), ("m2", "m0"), ("m2", "m1")}
+    assert {(pair.a, pair.b) for pair in found.pairs} == {
+        ("m1", "m0"),
+        ("m2", "m0"),
+        ("m2", "m1"),
+    }
 
 
 def test_a_judge_that_reverses_a_pair_is_wrong_about_it() -> None:
@@ -88,7 +94,9 @@ def test_models_equal_by_truth_are_rarely_separated() -> None:
 def test_at_the_resolution_the_power_is_as_stated() -> None:
     points = [compared((5.0, 5.5), 80, 0.8, seed).resolution for seed in range(20)]
     resolution = float(np.mean([point for point in points if point is not None]))
-    states = [state(compared((5.0, 5.0 + resolution), 80, 0.8, seed)) for seed in range(150)]
+    states = [
+        state(compared((5.0, 5.0 + resolution), 80, 0.8, seed)) for seed in range(150)
+    ]
     assert 0.68 <= states.count("right") / len(states) <= 0.92
 
 
@@ -103,7 +111,9 @@ def card(questions: list[Question], verdicts: list[Verdict]) -> JudgeCard:
     return card_of(analyse_study(study_of(questions, {"judge": verdicts}))).judges[0]
 
 
-def questions_of(images: int = 60, sources: int = 4, gap: float = 1.0) -> list[Question]:
+def questions_of(
+    images: int = 60, sources: int = 4, gap: float = 1.0
+) -> list[Question]:
     return World.of(images, sources, gap=gap).pair_questions()
 
 
@@ -123,11 +133,23 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
     cases = {
         "yes": ("Yes, for differences of", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
-        "few images": ("Not with these images: 8 of at least 10", card(few, choices_of(few, 0.97))),
+        "few images": (
+            "Not with these images: 8 of at least 10",
+            card(few, choices_of(few, 0.97)),
+        ),
         "all failed": ("Not known: ", card(asked, failed(good))),
-        "close": ("Not with these images: none of 3 pairs", card(close, choices_of(close, 0.9))),
-        "guesses": ("Not with these images: ", card(asked, choices_of(asked, 0.5, swap=True))),
-        "ties": ("No: it is right in 0.0 %", card(asked, [said(q, "tie") for q in asked])),
+        "close": (
+            "Not with these images: none of 3 pairs",
+            card(close, choices_of(close, 0.9)),
+        ),
+        "guesses": (
+            "Not with these images: ",
+            card(asked, choices_of(asked, 0.5, swap=True)),
+        ),
+        "ties": (
+            "No: it is right in 0.0 %",
+            card(asked, [said(q, "tie") for q in asked]),
+        ),
         "nameless": (
             "Not known: no question compares two named sources of one task; it is right in 9",
             card([replace(question, sources=(None, None)) for question in asked], good),
@@ -143,7 +165,9 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
         assert found.models.sentence.startswith(start), (name, found.models.sentence)
         assert found.answer == f"judge: {found.models.sentence}"
         assert not re.search(r"\. [a-z]", found.models.sentence), found.models.sentence
-    assert cases["yes"][1].models.state == "yes" and cases["wrong"][1].models.state == "no"
+    assert (
+        cases["yes"][1].models.state == "yes" and cases["wrong"][1].models.state == "no"
+    )
 
 
 def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
@@ -161,7 +185,9 @@ def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
     assert "of its replies cannot be used" in found.models.sentence
 
 
-def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(tmp_path: Path) -> None:
+def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
+    tmp_path: Path,
+) -> None:
     asked = questions_of(100)
     probes = [
         choice(
@@ -185,9 +211,13 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(tmp_path: Pa
     analysis = analyse([run])
     found = card_of(analysis).judges[0]
     first = found.models.sentence.split(". ")[0]
-    assert first.startswith("Yes") and first.endswith(", but it fails the probe “length”.")
+    assert first.startswith("Yes") and first.endswith(
+        ", but it fails the probe “length”."
+    )
     shown = " ".join(terminal(analysis.results, [found.answer]).split())
-    assert first in shown and first.removeprefix("Yes, ") in page(analysis).replace("\u00a0", " ")
+    assert first in shown and first.removeprefix("Yes, ") in page(analysis).replace(
+        "\u00a0", " "
+    )
 
 
 def test_each_task_has_its_own_answer_in_the_same_form() -> None:
@@ -196,9 +226,17 @@ def test_each_task_has_its_own_answer_in_the_same_form() -> None:
     found = card([*one, *other], [*choices_of(one, 1.0), *choices_of(other, 0.5, 3)])
     assert [task.models.state for task in found.tasks] == ["too_few", "yes"]
     shown = ANSWER.json(found.models)
-    assert set(shown) == {"state", "sentence", "resolution", "resolution_twice", "pairs"}
+    assert set(shown) == {
+        "state",
+        "sentence",
+        "resolution",
+        "resolution_twice",
+        "pairs",
+    }
     first = shown["pairs"][0]
-    assert {"a", "b", "judge", "judge_ci95", "truth", "truth_ci95", "state"} <= set(first)
+    assert {"a", "b", "judge", "judge_ci95", "truth", "truth_ci95", "state"} <= set(
+        first
+    )
 
 
 def test_scores_are_compared_on_the_image_that_both_models_have() -> None:
@@ -212,7 +250,9 @@ def test_scores_are_compared_on_the_image_that_both_models_have() -> None:
 def test_the_answer_is_the_same_for_every_seed() -> None:
     asked = questions_of(30, 5, gap=0.4)
     verdicts = choices_of(asked, 0.85, swap=True)
-    studies = (replace(study_of(asked, {"judge": verdicts}), seed=seed) for seed in range(4))
+    studies = (
+        replace(study_of(asked, {"judge": verdicts}), seed=seed) for seed in range(4)
+    )
     answers = {card_of(analyse_study(study)).judges[0].answer for study in studies}
     assert len(answers) == 1
 
@@ -225,12 +265,15 @@ def test_a_reply_with_a_tie_prefers_neither() -> None:
 
 def test_pairs_on_too_few_images_are_not_called_close() -> None:
     ends = (0.4, 0.7)
-    sure = PairOfModels("a", "b", 0.9, ends, 0.9, ends, "right", None, 40, "t", 1.0, "questions")
+    sure = PairOfModels(
+        "a", "b", 0.9, ends, 0.9, ends, "right", None, 40, "t", 1.0, "questions"
+    )
     few = replace(sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3)
     close = replace(sure, b="d", truth=0.5, state="close")
     found = model_answer(PairsOfModels((sure, few, close), 1, 1, 40), 40, "")
-    assert "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images" in (
-        found.sentence
+    assert (
+        "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images"
+        in (found.sentence)
     )
 
 
@@ -238,7 +281,18 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     def row(b: str, state: PairState, needs: tuple[int, int] | None) -> PairOfModels:
         ends = (0.4, 0.7)
         return PairOfModels(
-            "alder", b, 0.55, ends, 0.7, ends, state, needs, 40, "task", 1.0, "questions"
+            "alder",
+            b,
+            0.55,
+            ends,
+            0.7,
+            ends,
+            state,
+            needs,
+            40,
+            "task",
+            1.0,
+            "questions",
         )
 
     rows = (row("oak", "right", None), row("birch", "undecided", (60, 200)))

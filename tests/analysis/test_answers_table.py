@@ -12,7 +12,12 @@ from visualjudge.core.records import Question, Verdict
 
 def asked(count: int = 240) -> list[Question]:
     return [
-        pair(i, (8.0, 2.0) if i % 2 else (2.0, 8.0), id=f"q{i}", image_id=f"image{i // 6}")
+        pair(
+            i,
+            (8.0, 2.0) if i % 2 else (2.0, 8.0),
+            id=f"q{i}",
+            image_id=f"image{i // 6}",
+        )
         for i in range(count)
     ]
 
@@ -27,7 +32,11 @@ def test_a_tie_on_an_ordinary_question_is_read_and_not_right() -> None:
     found = analyse_study(study)
     pairwise = found.results.judges[0].pairwise
     assert pairwise.accuracy.failed == 0 and not pairwise.accuracy.causes
-    assert pairwise.accuracy.share.value == pairwise.accuracy.parsed.value == pytest.approx(2 / 3)
+    assert (
+        pairwise.accuracy.share.value
+        == pairwise.accuracy.parsed.value
+        == pytest.approx(2 / 3)
+    )
     assert pairwise.accuracy.upper_bound == pytest.approx(2 / 3)
     assert pairwise.ties == pytest.approx(1 / 3)
     assert pairwise.swap.consistency.value == 1
@@ -44,15 +53,24 @@ def test_a_tie_on_an_ordinary_question_is_read_and_not_right() -> None:
         ({"status": "api_error", "cause": "connection"}, "api_error: connection"),
     ],
 )
-def test_what_is_no_answer_has_failed_for_its_cause(verdict: dict[str, str], cause: str) -> None:
+def test_what_is_no_answer_has_failed_for_its_cause(
+    verdict: dict[str, str], cause: str
+) -> None:
     questions = asked(60)
     verdicts = [
         said(q, "Failed", **verdict) if i % 4 == 0 else said(q, str(q.answer))
         for i, q in enumerate(questions)
     ]
-    pairwise = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].pairwise
+    pairwise = (
+        analyse_study(study_of(questions, {"judge": verdicts}))
+        .results.judges[0]
+        .pairwise
+    )
     assert (pairwise.accuracy.failed, pairwise.accuracy.causes) == (15, {cause: 15})
-    assert (pairwise.accuracy.share.value, pairwise.accuracy.parsed.value) == (0.75, 1.0)
+    assert (pairwise.accuracy.share.value, pairwise.accuracy.parsed.value) == (
+        0.75,
+        1.0,
+    )
 
 
 def test_an_answer_counts_the_same_by_record_and_by_column() -> None:
@@ -63,11 +81,17 @@ def test_an_answer_counts_the_same_by_record_and_by_column() -> None:
     ]
     values = ["A", "B", "C", "tie", "both_bad", "Failed", "ABC", "CBA", "AB", "AAB"]
     for question in ordinary:
-        numbers = [-0.5, 0.0, 7.0, 10.0, 10.5] if question.question_type == "scoring" else []
+        numbers = (
+            [-0.5, 0.0, 7.0, 10.0, 10.5] if question.question_type == "scoring" else []
+        )
         for value in (*values, *numbers):
             for status in ("ok", "ok_extracted", "refusal"):
                 verdict = Verdict(question.id, "AB", value, status, "")
-                row = study_of([question], {"judge": [verdict]}).joined[0].row(0, named=True)
+                row = (
+                    study_of([question], {"judge": [verdict]})
+                    .joined[0]
+                    .row(0, named=True)
+                )
                 told = (question.question_type, value, status)
                 assert is_usable(question, verdict) is row["usable"], told
                 if question.question_type == "pairwise":

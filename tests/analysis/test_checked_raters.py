@@ -45,9 +45,13 @@ def people(tmp_path: Path) -> Path:
     """
     rows = [_line(q, "A", "anna") for q in QUESTIONS[:12]]
     rows += [_line(q, "B", "ben", "BA") for q in QUESTIONS[:12]]
-    rows += [_line(QUESTIONS[12], 7.0, "anna"), _line(QUESTIONS[12], 2.0, "ben", repeat=1)]
     rows += [
-        _line(KNOWN, "A", name, purpose="known", repeat=i) for i, name in enumerate(("anna", "ben"))
+        _line(QUESTIONS[12], 7.0, "anna"),
+        _line(QUESTIONS[12], 2.0, "ben", repeat=1),
+    ]
+    rows += [
+        _line(KNOWN, "A", name, purpose="known", repeat=i)
+        for i, name in enumerate(("anna", "ben"))
     ]
     rows += [
         _line(QUESTIONS[0], "A", "anna", "BA", "repeat", 1),
@@ -69,7 +73,10 @@ def found(people: Path) -> Analysis:
 
 def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
     judge = found.results.judges[0]
-    assert (judge.pairwise.accuracy.share.n, judge.pairwise.accuracy.share.value) == (24, 0.5)
+    assert (judge.pairwise.accuracy.share.n, judge.pairwise.accuracy.share.value) == (
+        24,
+        0.5,
+    )
     assert (judge.scoring.n, judge.verdicts, judge.missing) == (2, 26, 0)
 
 
@@ -79,13 +86,20 @@ def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> N
     judge = write_run(tmp_path / "vlm", tmp_path / "ds", verdicts)
     results = analyse([judge, people]).results
     (row,) = results.comparisons
-    assert (row.verdicts, row.accuracy_a, row.accuracy_b, row.gap.value) == (24, 1.0, 0.5, 0.5)
+    assert (row.verdicts, row.accuracy_a, row.accuracy_b, row.gap.value) == (
+        24,
+        1.0,
+        0.5,
+        0.5,
+    )
 
 
 def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
     pairwise = found.results.judges[0].pairwise
     assert (pairwise.swap.consistency.n, pairwise.swap.consistency.value) == (0, None)
-    assert pairwise.accuracy.answered_a == 1.0  # both chose the option that they saw first
+    assert (
+        pairwise.accuracy.answered_a == 1.0
+    )  # both chose the option that they saw first
 
 
 def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
@@ -96,7 +110,9 @@ def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
     run = write_run(
         tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows)
     )
-    (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
+    (run / "verdicts.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in reversed(rows))
+    )
     within = analyse([run]).results.judges[0].scoring.within
     assert (within.n, within.value) == (2, 1)
 

@@ -28,7 +28,9 @@ def test_one_case_an_image_is_clopper_and_pearson() -> None:
     right = np.r_[np.ones(43), np.zeros(7)]
     exact = stats.binomtest(43, 50).proportion_ci(method="exact")
     # leaving out one gives the variance p (1 - p) / (n - 1): a design effect of 1
-    assert interval(right, np.ones(50)) == pytest.approx((exact.low, exact.high), abs=0.004)
+    assert interval(right, np.ones(50)) == pytest.approx(
+        (exact.low, exact.high), abs=0.004
+    )
 
 
 def test_all_right_is_bounded_by_images_not_by_verdicts() -> None:
@@ -64,10 +66,14 @@ def test_shares_of_clustered_verdicts_are_covered(
     rng, cases = rng_for(0, "coverage"), np.array(sizes)
     own = np.full((300, cases.size), share)
     if alike:
-        own = rng.beta(share * (1 / alike - 1), (1 - share) * (1 / alike - 1), own.shape)
+        own = rng.beta(
+            share * (1 / alike - 1), (1 - share) * (1 / alike - 1), own.shape
+        )
     right = rng.binomial(cases, own) * (rng.random(own.shape) >= fail)
     column = np.repeat(np.arange(300), cases.size)
-    found = shares(right.ravel().astype(float), np.tile(cases, 300).astype(float), column, 300)
+    found = shares(
+        right.ravel().astype(float), np.tile(cases, 300).astype(float), column, 300
+    )
     true = share * (1 - fail)
     assert ((found.low <= true) & (true <= found.high)).mean() >= 0.93
 

@@ -19,7 +19,10 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.plots import PLOTS, every_plot
 from visualjudge.core.records import OptionFeatures, Probe, Question
 
-TASKS, ERRORS = ("object_detection", "keypoint"), ("missed", "duplicate", "classification")
+TASKS, ERRORS = (
+    ("object_detection", "keypoint"),
+    ("missed", "duplicate", "classification"),
+)
 STEMS, SOURCES = ("text_xyxy", "pixel_s0_m0"), ("yolo", "detr", "ssd")
 NAMES = ("careful", "hasty", "local baseline")
 Row = Sequence[Any]
@@ -81,7 +84,9 @@ def _study(root: Path) -> Analysis:
         verdicts = [
             said(
                 q,
-                q.answer if (i // 2 + (order == "BA")) % often else "AB"[q.answer == "A"],
+                q.answer
+                if (i // 2 + (order == "BA")) % often
+                else "AB"[q.answer == "A"],
                 order,
                 usage={"prompt_tokens": 100 + number, "completion_tokens": 10 * number},
                 probability_a=0.8 - 0.1 * (i % 5) if number == 0 else None,
@@ -89,10 +94,14 @@ def _study(root: Path) -> Analysis:
             for order in ("AB", "BA")
             for i, q in enumerate(pairs)
         ]
-        verdicts += [said(q, "B" if k % often == 0 else "A") for k, q in enumerate(probes)]
+        verdicts += [
+            said(q, "B" if k % often == 0 else "A") for k, q in enumerate(probes)
+        ]
         verdicts += [said(q, min(10.0, 0.7 * float(q.answer) + number)) for q in scores]
         told = {"backend": "local"} if name == "local baseline" else {}
-        runs.append(write_run(root / f"run{number}", dataset, verdicts, judge=name, **told))
+        runs.append(
+            write_run(root / f"run{number}", dataset, verdicts, judge=name, **told)
+        )
     return analyse(runs)
 
 
@@ -111,7 +120,9 @@ def ends(told: Mapping[str, Any], value: str, interval: str) -> list[Any]:
 def of_judges(
     metrics: Mapping[str, Any], rows: Callable[[Mapping[str, Any]], list[Row]]
 ) -> list[Row]:
-    return [[judge["judge"], *row] for judge in metrics["judges"] for row in rows(judge)]
+    return [
+        [judge["judge"], *row] for judge in metrics["judges"] for row in rows(judge)
+    ]
 
 
 def points(against: str) -> Callable[[Analysis], list[Row]]:
@@ -132,9 +143,15 @@ def means(analysis: Analysis) -> list[Row]:
     for number, name in enumerate(NAMES):
         bins: dict[int, list[tuple[float, float]]] = {}
         for i in range(30):
-            bins.setdefault(int(i / 3), []).append((i / 3, min(10.0, 0.7 * (i / 3) + number)))
+            bins.setdefault(int(i / 3), []).append(
+                (i / 3, min(10.0, 0.7 * (i / 3) + number))
+            )
         out += [
-            [name, *(sum(pair) / len(found) for pair in zip(*found, strict=True)), len(found)]
+            [
+                name,
+                *(sum(pair) / len(found) for pair in zip(*found, strict=True)),
+                len(found),
+            ]
             for _, found in sorted(bins.items())
         ]
     return out
@@ -154,9 +171,14 @@ def pairs(analysis: Analysis) -> list[Row]:
     """One row for the truth, and one for each judge; the clearest pair by truth first."""
     judges = analysis.metrics["judges"]
     found = []
-    for series, judge in (("truth", judges[0]), *((judge["judge"], judge) for judge in judges)):
+    for series, judge in (
+        ("truth", judges[0]),
+        *((judge["judge"], judge) for judge in judges),
+    ):
         who = "truth" if series == "truth" else "judge"
-        for first in sorted(judges[0]["answer"]["pairs"], key=lambda row: -(row["truth"] or 0.5)):
+        for first in sorted(
+            judges[0]["answer"]["pairs"], key=lambda row: -(row["truth"] or 0.5)
+        ):
             own = next(
                 row
                 for row in judge["answer"]["pairs"]
@@ -222,13 +244,16 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "scores": means,
     "reliability": lambda a: of_judges(
         a.metrics,
-        lambda j: [list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]],
+        lambda j: [
+            list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]
+        ],
     ),
     "photograph": lambda a: of_judges(a.metrics, gains),
     "probes": lambda a: of_judges(
         a.metrics,
         lambda j: [
-            [row["name"].replace("_", " "), *ends(row, "effect", "ci95")] for row in j["probes"]
+            [row["name"].replace("_", " "), *ends(row, "effect", "ci95")]
+            for row in j["probes"]
         ],
     ),
 }
@@ -248,7 +273,9 @@ def test_every_figure_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(whole: Analysis, name: str) -> None:
+def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(
+    whole: Analysis, name: str
+) -> None:
     found = PLOTS[name](whole)
     assert isinstance(found, Figure), found
     header, *lines = csv.reader(io.StringIO(found.csv))
@@ -259,7 +286,9 @@ def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(whole: Analysis, nam
     assert lines == exact, "the CSV has the numbers in full"
 
 
-def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(whole: Analysis) -> None:
+def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(
+    whole: Analysis,
+) -> None:
     text = page(whole)
     for found in every_plot(whole):
         assert isinstance(found, Figure)
@@ -287,4 +316,6 @@ def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> No
         if isinstance(found, LeftOut):
             assert found.reason and f"{name} ({found.reason})" in text
         else:
-            assert any(any(cell is not None for cell in row[1:]) for row in found.rows), name
+            assert any(
+                any(cell is not None for cell in row[1:]) for row in found.rows
+            ), name

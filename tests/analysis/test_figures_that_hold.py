@@ -32,7 +32,9 @@ def result(questions: list[Question], verdicts: list[Verdict]) -> JudgeResult:
     return analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0]
 
 
-def drawn(question: Question, chance: float, rng: np.random.Generator, **more: Any) -> Verdict:
+def drawn(
+    question: Question, chance: float, rng: np.random.Generator, **more: Any
+) -> Verdict:
     right = str(question.answer)
     return said(question, right if rng.random() < chance else FLIP[right], **more)
 
@@ -45,20 +47,26 @@ def test_two_images_that_agree_have_no_interval_and_say_why() -> None:
 
 def test_a_mean_over_tasks_counts_every_verdict() -> None:
     for few in range(20, 60, 3):
-        tasks = ["object_detection"] * 37 + ["keypoint"] * few + ["depth_estimation"] * 25
+        tasks = (
+            ["object_detection"] * 37 + ["keypoint"] * few + ["depth_estimation"] * 25
+        )
         rows = {"task": tasks, "cluster": range(len(tasks)), "right": True}
         assert macro(pl.DataFrame(rows)).n == len(tasks)
 
 
 def test_an_image_with_many_scores_is_compared_too() -> None:
     asked = [scoring(i, i % 70 / 7, image_id=f"image{i // 70}") for i in range(6 * 70)]
-    found = result(asked, [said(question, 10 - question.final_scores[0]) for question in asked])
+    found = result(
+        asked, [said(question, 10 - question.final_scores[0]) for question in asked]
+    )
     within = found.scoring.within
     assert (within.value, within.n) == (-1.0, 6)
 
 
 @pytest.mark.parametrize("right", [3.0, 4.0, 0.0])
-def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: float) -> None:
+def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(
+    right: float,
+) -> None:
     low, high = shares(np.full(8, right), np.full(8, 4.0))[0].interval or (0.0, 0.0)
     assert high - low > 0.1
     assert low <= right / 4 <= high
@@ -66,9 +74,9 @@ def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: 
 
 def test_one_large_image_counts_as_little_more_than_one() -> None:
     even = shares(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0))[0].interval
-    heavy = shares(np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9]))[
-        0
-    ].interval
+    heavy = shares(
+        np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])
+    )[0].interval
     assert even is not None
     assert heavy is not None
     assert heavy[1] - heavy[0] > 1.2 * (even[1] - even[0])
@@ -92,7 +100,11 @@ def test_comparison_counts_images_and_not_verdicts() -> None:
 def _numbers(value: Any, place: str = "") -> dict[str, Any]:
     if isinstance(value, dict | list | tuple):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        return {k: v for key, one in items for k, v in _numbers(one, f"{place}/{key}").items()}
+        return {
+            k: v
+            for key, one in items
+            for k, v in _numbers(one, f"{place}/{key}").items()
+        }
     return {place: round(value, 9) if isinstance(value, float) else value}
 
 
@@ -102,27 +114,41 @@ def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
     spots = [{"task": ("keypoint", "object_detection")[i % 2]} for i in range(160)]
     pairs = [
         pair(
-            i, (9.0, 9.0 - float(rng.uniform(0.1, 8))), sources=tuple(rng.permuted(["x", "y"])), **s
+            i,
+            (9.0, 9.0 - float(rng.uniform(0.1, 8))),
+            sources=tuple(rng.permuted(["x", "y"])),
+            **s,
         )
         for i, s in enumerate(spots)
     ]
-    orders = [ranking(i, rng.permutation(8.0 + np.arange(3)), **spots[i]) for i in range(30)]
+    orders = [
+        ranking(i, rng.permutation(8.0 + np.arange(3)), **spots[i]) for i in range(30)
+    ]
     scores = [scoring(i, float(i % 7), **spots[i]) for i in range(48)]
     judged: dict[str, list[Verdict]] = {}
     for name, chance in (("good", 0.9), ("poor", 0.6), ("silent", 0.8), ("pairs", 0.7)):
-        judged[name] = [drawn(q, chance, rng, order=o) for q in pairs for o in ("AB", "BA")]
+        judged[name] = [
+            drawn(q, chance, rng, order=o) for q in pairs for o in ("AB", "BA")
+        ]
         if name != "pairs":
-            judged[name] += [said(q, "".join(rng.permutation(list("ABC")))) for q in orders]
+            judged[name] += [
+                said(q, "".join(rng.permutation(list("ABC")))) for q in orders
+            ]
             status = "unparseable" if name == "silent" else "ok"
             judged[name] += [
-                said(q, float(rng.integers(0, 11)), status=status if i % 9 else "api_error")
+                said(
+                    q,
+                    float(rng.integers(0, 11)),
+                    status=status if i % 9 else "api_error",
+                )
                 for i, q in enumerate(scores)
             ]
     questions = [*pairs, *orders, *scores]
     for row in analyse_study(study_of(questions, judged)).results.judges:
         alone = result(questions, judged[row.name])
         found, expected = (
-            _numbers(JUDGE.json(replace(one, name="judge", asked_like=0))) for one in (row, alone)
+            _numbers(JUDGE.json(replace(one, name="judge", asked_like=0)))
+            for one in (row, alone)
         )
         assert found == expected
 
@@ -154,7 +180,9 @@ def _by_margin(seed: int) -> Preference:
     return next(row for row in preferences(pairs) if row.feature == "count")
 
 
-def test_a_preference_from_few_pairs_is_within_its_interval_and_within_what_is_possible() -> None:
+def test_a_preference_from_few_pairs_is_within_its_interval_and_within_what_is_possible() -> (
+    None
+):
     for seed in range(24):
         rng = rng_for(seed, "few pairs")
         questions = [
@@ -162,8 +190,13 @@ def test_a_preference_from_few_pairs_is_within_its_interval_and_within_what_is_p
                 i,
                 (float(rng.integers(1, 10)), 0.0),
                 image_id=f"image{rng.integers(6)}",
-                task=str(rng.choice(["keypoint", "object_detection", "depth_estimation"])),
-                features=(OptionFeatures(count=int(size)), OptionFeatures(count=3 - int(size))),
+                task=str(
+                    rng.choice(["keypoint", "object_detection", "depth_estimation"])
+                ),
+                features=(
+                    OptionFeatures(count=int(size)),
+                    OptionFeatures(count=3 - int(size)),
+                ),
             )
             for i, size in enumerate(rng.permuted(np.arange(11) % 2 + 1))
         ]
@@ -173,7 +206,9 @@ def test_a_preference_from_few_pairs_is_within_its_interval_and_within_what_is_p
             for question, answer in zip(questions, answers, strict=True)
             for order in ("AB", "BA")
         ]
-        for row in preferences(study_of(questions, {"judge": judged}).kind(0, "pairwise")):
+        for row in preferences(
+            study_of(questions, {"judge": judged}).kind(0, "pairwise")
+        ):
             low, high = row.estimate.interval or (-0.5, 0.5)
             assert -0.5 <= low <= (row.estimate.value or 0.0) <= high <= 0.5
 
@@ -203,7 +238,8 @@ def test_an_encoding_that_beats_another_is_recommended() -> None:
         for i in range(200)
     ]
     (choice,) = result(
-        questions, [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions]
+        questions,
+        [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions],
     ).encodings
     assert choice.recommended == "e1"
 
@@ -211,7 +247,8 @@ def test_an_encoding_that_beats_another_is_recommended() -> None:
 def test_guessing_judge_has_no_75_percent_point() -> None:
     rng = rng_for(3, "guess")
     questions = [
-        pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}") for i in range(600)
+        pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}")
+        for i in range(600)
     ]
     rows = result(questions, [drawn(q, 0.5, rng) for q in questions]).sensitivity
     assert all(row.jnd.value is None for row in rows)
@@ -219,18 +256,26 @@ def test_guessing_judge_has_no_75_percent_point() -> None:
 
 def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
     questions = [
-        scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)
+        scoring(4 * i + k, float(k), image_id=f"image{i}")
+        for i in range(20)
+        for k in range(4)
     ]
-    verdicts = [said(q, float(q.answer) if q.image_id == "image0" else 7.0) for q in questions]
+    verdicts = [
+        said(q, float(q.answer) if q.image_id == "image0" else 7.0) for q in questions
+    ]
     within = result(questions, verdicts).scoring.within
     assert within.value == pytest.approx(1 / 20)
     assert within.n == 20
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 5])
-def test_order_inside_an_image_does_not_depend_on_the_number_of_repeats(repeats: int) -> None:
+def test_order_inside_an_image_does_not_depend_on_the_number_of_repeats(
+    repeats: int,
+) -> None:
     questions = [
-        scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)
+        scoring(4 * i + k, float(k), image_id=f"image{i}")
+        for i in range(20)
+        for k in range(4)
     ]
     verdicts = [
         said(q, float(str(q.answer)) + 0.01 * repeat, repeat=repeat)
@@ -260,9 +305,12 @@ def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> 
 
 
 @pytest.mark.parametrize("per_image", [1, 5])
-def test_difference_of_a_perfect_and_an_inverted_judge_has_a_width(per_image: int) -> None:
+def test_difference_of_a_perfect_and_an_inverted_judge_has_a_width(
+    per_image: int,
+) -> None:
     questions = [
-        pair(i, (9.0, 1.0), image_id=f"image{i // per_image}") for i in range(30 * per_image)
+        pair(i, (9.0, 1.0), image_id=f"image{i // per_image}")
+        for i in range(30 * per_image)
     ]
     judged = {
         name: [said(q, value) for q in questions]
@@ -279,7 +327,10 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
 
     def run(name: str, chance: float, **info: Any) -> Run:
         return Run(
-            name, None, info, join(table, verdict_table([drawn(q, chance, rng) for q in questions]))
+            name,
+            None,
+            info,
+            join(table, verdict_table([drawn(q, chance, rng) for q in questions])),
         )
 
     real = [run("one", 0.6), run("two", 0.8), run("three", 0.7)]
@@ -290,7 +341,9 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
     assert {(row.a, row.b): row.p_holm for row in alone}.items() <= among.items()
     others = [(row.p or 0) for row in rows if {row.a, row.b} & {"oracle", "guess"}]
     assert among["one", "oracle"] is not None
-    assert max(v for k, v in among.items() if "guess" in k or "oracle" in k) >= max(others)
+    assert max(v for k, v in among.items() if "guess" in k or "oracle" in k) >= max(
+        others
+    )
 
 
 def test_causes_of_what_could_not_be_read_are_counted() -> None:
@@ -301,7 +354,10 @@ def test_causes_of_what_could_not_be_read_are_counted() -> None:
     judge = result(questions, verdicts)
     assert judge.unread.causes == {"unparseable: tie": 4}
     assert judge.pairwise.accuracy.causes == {"unparseable: tie": 4}
-    assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
+    assert (
+        judge.pairwise.accuracy.share.value,
+        judge.pairwise.accuracy.parsed.value,
+    ) == (0.6, 1.0)
 
 
 def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
@@ -312,7 +368,10 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
         for i, q in enumerate(questions[6:])
     ]
     judge = result(questions, ours + theirs)
-    assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
+    assert (
+        judge.pairwise.accuracy.share.value,
+        judge.pairwise.accuracy.parsed.value,
+    ) == (0.6, 1.0)
     assert judge.unread.causes == {"ok_extracted: hedge": 4}
     assert (judge.unread.failed, judge.unread.extracted) == (4, 4)
 
@@ -321,14 +380,21 @@ def test_metrics_and_tables_have_the_same_figures() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
     analysis = analyse_study(
         study_of(
-            questions, {"judge": [said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)]}
+            questions,
+            {
+                "judge": [
+                    said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)
+                ]
+            },
         )
     )
     accuracy = analysis.results.judges[0].pairwise.accuracy
     stated = analysis.metrics["judges"][0]["pairwise"]
     assert stated["accuracy"] == accuracy.share.value == 0.75
     assert (
-        JUDGE.cells(analysis.results.judges[0])[JUDGE.titles.index("Accuracy (95 %)")][:6]
+        JUDGE.cells(analysis.results.judges[0])[JUDGE.titles.index("Accuracy (95 %)")][
+            :6
+        ]
         == "75.0 %"
     )
     assert analysis.tables["headline"]["pairwise.accuracy"].to_list() == [0.75]

@@ -11,7 +11,9 @@ from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
-APART = np.array([[-1.0, 1, 0, 0, 0], [-1, 0, 1, 0, 0], [-1, 0, 0, 1, 0], [0, 0, 0, 0, 1]])
+APART = np.array(
+    [[-1.0, 1, 0, 0, 0], [-1, 0, 1, 0, 0], [-1, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
+)
 
 
 def games(images: int, each: int = 10) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -44,7 +46,9 @@ def test_strengths_and_errors_equal_statsmodels(link: str) -> None:
 def test_on_few_images_errors_are_those_of_leaving_each_out() -> None:
     x, y, image = games(12)
     found = fit(x, y, image, link="identity")
-    without = [np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0] for k in range(12)]
+    without = [
+        np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0] for k in range(12)
+    ]
     moved = (found.coefficients - np.array(without)) @ APART.T
     assert found.variance(APART) == pytest.approx((moved**2).sum(0) * 11 / 12, rel=1e-6)
 
@@ -53,7 +57,10 @@ def test_a_source_that_never_lost_has_a_finite_strength_and_an_honest_error() ->
     x, y, image = games(30)
     y = np.where(x[:, 0] > 0, 1.0, np.where(x[:, 0] < 0, 0.0, y))
     found = fit(x, y, image, penalised=True)
-    lead, error = APART[0] @ found.coefficients, float(found.variance(APART[:1])[0]) ** 0.5
+    lead, error = (
+        APART[0] @ found.coefficients,
+        float(found.variance(APART[:1])[0]) ** 0.5,
+    )
     assert -10 < lead < -2 and error > 0.8
 
 
@@ -69,10 +76,15 @@ def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(seed: int) 
     rng, n = rng_for(seed, "few games"), 16
     x = np.zeros((n, 30))
     first = rng.integers(0, 12, n)
-    x[np.arange(n), first], x[np.arange(n), (first + rng.integers(1, 12, n)) % 12] = 1.0, -1.0
+    x[np.arange(n), first], x[np.arange(n), (first + rng.integers(1, 12, n)) % 12] = (
+        1.0,
+        -1.0,
+    )
     y = rng.choice([0.0, 0.5, 1.0], n)
     found = fit(x, y, np.arange(n), penalised=True).coefficients
-    assert np.linalg.pinv(x) @ x @ found == pytest.approx(found), "mean 0 in each connected part"
+    assert np.linalg.pinv(x) @ x @ found == pytest.approx(found), (
+        "mean 0 in each connected part"
+    )
     mean = 1 / (1 + np.exp(-x @ found))
     weight = mean * (1 - mean)
     inverse = np.linalg.pinv((x.T * weight) @ x, rcond=1e-10, hermitian=True)
@@ -82,7 +94,9 @@ def test_a_penalised_fit_of_few_games_of_many_sources_is_the_maximum(seed: int) 
 
 def test_a_large_slope_is_whole() -> None:
     x = np.arange(12.0)[:, None]
-    assert fit(x, 7 * x[:, 0], np.arange(12), link="identity").coefficients == pytest.approx([7.0])
+    assert fit(
+        x, 7 * x[:, 0], np.arange(12), link="identity"
+    ).coefficients == pytest.approx([7.0])
 
 
 def test_a_source_preferred_for_its_length_is_no_stronger_at_equal_length() -> None:

@@ -24,7 +24,9 @@ from visualjudge.runs.judge_dataset import run_judge
 
 
 def test_each_model_that_answered_has_its_number_and_accuracy(tmp_path: Path) -> None:
-    dataset = load_dataset(make_dataset(tmp_path / "ds", pairwise=60, ranking=0, scoring=0))
+    dataset = load_dataset(
+        make_dataset(tmp_path / "ds", pairwise=60, ranking=0, scoring=0)
+    )
     replies = [Reply("A", served=Served("m-1", "fp1"))] * 40
     replies += [Reply("B", served=Served("m-2"))]
     judge = QuestionJudge(ScriptedClient(replies, model_name="m"), dataset.root)
@@ -58,8 +60,16 @@ def _judged(folder: Path, served: Served | None, **parameters: Any) -> Path:
 @pytest.mark.parametrize(
     ("second", "low", "said"),
     [
-        ("m-2", "low", "The model moved under the same settings: first m-1 answered, then m-2."),
-        ("m-1", "high", 'The judge moved, not the model: effort was "low", now "high".'),
+        (
+            "m-2",
+            "low",
+            "The model moved under the same settings: first m-1 answered, then m-2.",
+        ),
+        (
+            "m-1",
+            "high",
+            'The judge moved, not the model: effort was "low", now "high".',
+        ),
         ("m-2", "high", None),
         ("m-1", "low", None),
         (None, "low", None),

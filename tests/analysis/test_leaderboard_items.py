@@ -91,15 +91,24 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
         for q in questions
         for order in ("AB", "BA")
     ]
-    board = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
+    board = (
+        analyse_study(study_of(questions, {"judge": verdicts}))
+        .results.judges[0]
+        .leaderboard
+    )
     assert [row.rank for row in board.rows] == [1, 1, 1]
     assert all(
-        (row.strength.interval, row.strength.why) == (None, all_alike()) for row in board.rows
+        (row.strength.interval, row.strength.why) == (None, all_alike())
+        for row in board.rows
     )
 
 
 def _board(questions: list[Question], verdicts: list[Verdict]) -> Leaderboard:
-    return analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
+    return (
+        analyse_study(study_of(questions, {"judge": verdicts}))
+        .results.judges[0]
+        .leaderboard
+    )
 
 
 def test_what_is_compared_elsewhere_changes_no_strength() -> None:
@@ -108,8 +117,13 @@ def test_what_is_compared_elsewhere_changes_no_strength() -> None:
     verdicts = [said(q, "AB"[i % 7 == 0]) for i, q in enumerate(questions)]
     alone = _board(questions, verdicts)
     unbeaten = [
-        pair(100 + i, (8.0, 2.0), task="keypoint", sources=("best", "worst")) for i in range(8)
+        pair(100 + i, (8.0, 2.0), task="keypoint", sources=("best", "worst"))
+        for i in range(8)
     ]
-    both = _board([*questions, *unbeaten], [*verdicts, *(said(q, "A") for q in unbeaten)])
+    both = _board(
+        [*questions, *unbeaten], [*verdicts, *(said(q, "A") for q in unbeaten)]
+    )
     assert both.regularised and not alone.regularised
-    assert [row for row in both.rows if row.group == "object_detection"] == list(alone.rows)
+    assert [row for row in both.rows if row.group == "object_detection"] == list(
+        alone.rows
+    )

@@ -27,7 +27,13 @@ def judged(root: Path, wrong: dict[str, int], name: str) -> Path:
     both orders.
     """
     pairs = [
-        pair(i, (8.0, 3.0), task=TASKS[i % 2], sources=("yolo", "detr"), image_id=f"i{i // 4}")
+        pair(
+            i,
+            (8.0, 3.0),
+            task=TASKS[i % 2],
+            sources=("yolo", "detr"),
+            image_id=f"i{i // 4}",
+        )
         for i in range(160)
     ]
     dataset = root / "ds"
@@ -45,11 +51,18 @@ def judged(root: Path, wrong: dict[str, int], name: str) -> Path:
 def opposite_judges(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     """Two judges as accurate as each other in all, each better at one of the tasks."""
     root = tmp_path_factory.mktemp("opposite")
-    wrong = dict(zip(TASKS, (20, 2), strict=True)), dict(zip(TASKS, (2, 20), strict=True))
-    return analyse([judged(root, each, name) for each, name in zip(wrong, ("a", "b"), strict=True)])
+    wrong = (
+        dict(zip(TASKS, (20, 2), strict=True)),
+        dict(zip(TASKS, (2, 20), strict=True)),
+    )
+    return analyse(
+        [judged(root, each, name) for each, name in zip(wrong, ("a", "b"), strict=True)]
+    )
 
 
-def test_a_difference_that_tasks_hide_from_each_other_is_found(opposite_judges: Analysis) -> None:
+def test_a_difference_that_tasks_hide_from_each_other_is_found(
+    opposite_judges: Analysis,
+) -> None:
     (row,) = opposite_judges.metrics["comparisons"]
     values = {task: told["difference"] for task, told in row["by_task"].items()}
     assert values["object_detection"] > 0 > values["instance_segmentation"]
@@ -77,7 +90,9 @@ def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> No
         assert tuple(row["ci95"]) == check.interval
         own = (1 - 0.025 ** (1 / 40)) / 2
         assert abs(row["ci95"][1] - own) < 1e-9, "half of what none of 40 images allows"
-        (drawn,) = (r for r in figure.rows if r[:2] == (judge["judge"], row["leans_to"]))
+        (drawn,) = (
+            r for r in figure.rows if r[:2] == (judge["judge"], row["leans_to"])
+        )
         assert drawn[2:5] == (row["preference"], *row["ci95"])
 
 
@@ -98,7 +113,9 @@ def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
         ("count", "fewer boxes, masks or points"),
     ],
 )
-def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(rule: str, said: str) -> None:
+def test_a_rule_that_is_mostly_wrong_is_given_as_its_opposite(
+    rule: str, said: str
+) -> None:
     wrong = Leak("all", rule, Estimate(0.25, (0.125, 0.5), 40, 10), 0.01, flagged=True)
     turned = as_right(wrong)
     assert (turned.rule, turned.share) == (said, Estimate(0.75, (0.5, 0.875), 40, 10))

@@ -38,7 +38,15 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
             extra = {"rater": name, "purpose": "question"}
             if rng.random() < 0.1:
                 verdicts.append(
-                    Verdict(q.id, order, "Failed", "cannot_tell", None, repeat=repeat, extra=extra)
+                    Verdict(
+                        q.id,
+                        order,
+                        "Failed",
+                        "cannot_tell",
+                        None,
+                        repeat=repeat,
+                        extra=extra,
+                    )
                 )  # type: ignore[arg-type]
                 continue
             value: Any = (
@@ -48,10 +56,14 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
             )
             told[name][q.id] = value
             verdicts.append(said(q, value, order, repeat=repeat, extra=extra))
-    again = said(questions[0], "B", "AB", repeat=99, extra={"rater": "anna", "purpose": "repeat"})
+    again = said(
+        questions[0], "B", "AB", repeat=99, extra={"rater": "anna", "purpose": "repeat"}
+    )
     people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
     lines = [{**vars_of(v), **v.extra} for v in [*verdicts, again]]
-    (people / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (people / "verdicts.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
     judged = [
         said(q, "A" if i % 4 else "B", order)
         for i, q in enumerate(questions[:60])
@@ -61,29 +73,50 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
 
 
 def vars_of(verdict: Verdict) -> dict[str, Any]:
-    names = ("id", "order", "value", "status", "raw_response", "usage", "latency_s", "repeat")
+    names = (
+        "id",
+        "order",
+        "value",
+        "status",
+        "raw_response",
+        "usage",
+        "latency_s",
+        "repeat",
+    )
     return {name: getattr(verdict, name) for name in names}
 
 
 def _table(told: dict[str, dict[str, Any]], letter: str) -> Any:
-    names = sorted({name for said_ in told.values() for name in said_ if name.startswith(letter)})
+    names = sorted(
+        {name for said_ in told.values() for name in said_ if name.startswith(letter)}
+    )
     number = {"A": 1.0, "B": 0.0}
     return np.array(
         [
-            [number.get(told[r][n], told[r][n]) if n in told[r] else np.nan for n in names]
+            [
+                number.get(told[r][n], told[r][n]) if n in told[r] else np.nan
+                for n in names
+            ]
             for r in RATERS
         ]
     )
 
 
 @pytest.mark.parametrize(
-    ("letter", "dimension", "level"), [("q", "/pairwise", "nominal"), ("s", "", "interval")]
+    ("letter", "dimension", "level"),
+    [("q", "/pairwise", "nominal"), ("s", "", "interval")],
 )
-def test_alpha_between_raters(runs: Any, letter: str, dimension: str, level: Any) -> None:
+def test_alpha_between_raters(
+    runs: Any, letter: str, dimension: str, level: Any
+) -> None:
     people, judge, told = runs
     found = agreement(ratings_of_runs([people, judge]).table, level=level)
-    alpha = next(row for row in found.alpha if row.dimension == f"object_detection{dimension}")
-    expected = krippendorff.alpha(reliability_data=_table(told, letter), level_of_measurement=level)
+    alpha = next(
+        row for row in found.alpha if row.dimension == f"object_detection{dimension}"
+    )
+    expected = krippendorff.alpha(
+        reliability_data=_table(told, letter), level_of_measurement=level
+    )
     assert alpha.alpha == pytest.approx(expected, abs=1e-9)
     assert alpha.people == 3
 
@@ -99,9 +132,14 @@ def test_rankings_by_people_are_counted_and_left_out(tmp_path: Path) -> None:
     ]
     people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
     lines = [{**vars_of(v), **v.extra} for v in verdicts]
-    (people / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (people / "verdicts.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
     assert ratings_of_runs([people]).rankings == 9
-    assert "9 rankings by people are left out" in command("agreement", "--run", people).stdout
+    assert (
+        "9 rankings by people are left out"
+        in command("agreement", "--run", people).stdout
+    )
 
 
 def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:
@@ -129,7 +167,13 @@ def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
 
 
 def test_a_tie_lies_between_the_two_options() -> None:
-    same = {"kind": "pairwise", "usable": True, "rater": "anna", "task": "keypoint", "image": "i"}
+    same = {
+        "kind": "pairwise",
+        "usable": True,
+        "rater": "anna",
+        "task": "keypoint",
+        "image": "i",
+    }
     named = pl.DataFrame(
         [
             {**same, "id": name, "text": text}
@@ -153,22 +197,32 @@ def test_raters_that_agree_in_all_have_a_correlation_of_one(items: int) -> None:
     assert [row.spearman for row in agreement(table).rows] == pytest.approx([1, 1, 1])
 
 
-def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(tmp_path: Path) -> None:
+def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(
+    tmp_path: Path,
+) -> None:
     level = {"cat": 3.0, "dog": 7.0}
     questions = [
-        scoring(10 * i + k, level[name] + i % 3, image_id=f"i{i}", class_of_interest=(name,))
+        scoring(
+            10 * i + k, level[name] + i % 3, image_id=f"i{i}", class_of_interest=(name,)
+        )
         for i in range(8)
         for k, name in enumerate(level)
     ]
     root = write_dataset(tmp_path / "ds", questions)
     people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
     lines = [
-        {**vars_of(said(q, float(str(q.answer)), repeat=n)), "rater": rater, "purpose": "question"}
+        {
+            **vars_of(said(q, float(str(q.answer)), repeat=n)),
+            "rater": rater,
+            "purpose": "question",
+        }
         for n, rater in enumerate(RATERS)
         for i, q in enumerate(questions)
         if (i + n) % 4
     ]
-    (people / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (people / "verdicts.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )
     table = ratings_of_runs([people]).table
     found = agreement(table)
     assert set(table["item"]) == {f"i{i}/{name}" for i in range(8) for name in level}
@@ -179,9 +233,13 @@ def test_scores_of_two_classes_of_one_image_are_two_items_of_one_image(tmp_path:
 
 def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:
     people, judge, _ = runs
-    done = command("agreement", "--run", people, "--run", judge, "--json", tmp_path / "a.json")
+    done = command(
+        "agreement", "--run", people, "--run", judge, "--json", tmp_path / "a.json"
+    )
     assert done.returncode == 0, done.stderr
-    assert {row["kind"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]} >= {
+    assert {
+        row["kind"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]
+    } >= {
         "judge",
         "person",
     }

@@ -40,7 +40,9 @@ def declines_grey(pairs: int, rng: Rng) -> np.ndarray:
     return right
 
 
-def answered(judge: Judge, seed: int, pairs: int = 60, images: int = 20) -> pl.DataFrame:
+def answered(
+    judge: Judge, seed: int, pairs: int = 60, images: int = 20
+) -> pl.DataFrame:
     right = judge(pairs, np.random.default_rng(seed))
     return pl.concat(
         [
@@ -75,15 +77,24 @@ def test_a_fair_judge_that_looks_is_not_accused() -> None:
     assert "not_needed" not in states and "needed" in states
 
 
-def test_a_judge_that_only_declines_to_answer_over_grey_does_not_need_the_photograph() -> None:
+def test_a_judge_that_only_declines_to_answer_over_grey_does_not_need_the_photograph() -> (
+    None
+):
     row = need(declines_grey, 1)[0]
-    assert row.grey is not None and (row.grey.blind.value, row.state) == (0.0, "not_needed")
+    assert row.grey is not None and (row.grey.blind.value, row.state) == (
+        0.0,
+        "not_needed",
+    )
 
 
 def test_the_gain_is_the_paired_difference() -> None:
     whole, *found = need(looks, 3)
     grey = whole.grey
-    assert grey is not None and grey.seen.value is not None and grey.blind.value is not None
+    assert (
+        grey is not None
+        and grey.seen.value is not None
+        and grey.blind.value is not None
+    )
     assert grey.gain.value == pytest.approx(grey.seen.value - grey.blind.value)
     assert [row.task for row in found] == ["depth", "detection"]
     assert {part.questions for row in found for part in row.asked} == {30}
@@ -91,7 +102,10 @@ def test_the_gain_is_the_paired_difference() -> None:
 
 
 def test_without_twins_nothing_is_told() -> None:
-    assert photograph_need(answered(looks, 0).filter(pl.col("probe_design") == "control")) == ()
+    assert (
+        photograph_need(answered(looks, 0).filter(pl.col("probe_design") == "control"))
+        == ()
+    )
 
 
 def question(k: int, name: str, design: str) -> Question:
@@ -117,7 +131,9 @@ def question(k: int, name: str, design: str) -> Question:
 def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     def without(gain: float, low: float) -> Without:
         share = Estimate(0.7, (0.6, 0.8), 400, 40)
-        return Without(share, share, Estimate(gain, (low, 0.3), 400, 40), (low, 0.2), 400)
+        return Without(
+            share, share, Estimate(gain, (low, 0.3), 400, 40), (low, 0.2), 400
+        )
 
     row = Photograph("all", without(0.3, 0.1), without(0.1, -0.05))
     assert row.least.value == 0.1 and row.state == "not_shown"

@@ -26,7 +26,12 @@ from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.paired import differences, opening_notes
-from visualjudge.analysis.report.plots import PLOTS, encoding_name, encodings, every_plot
+from visualjudge.analysis.report.plots import (
+    PLOTS,
+    encoding_name,
+    encodings,
+    every_plot,
+)
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app
 from visualjudge.core.errors import RunError, UsageError
@@ -110,11 +115,18 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     kept = [said(q, "AB"[i % 4 == 1]) for i, q in enumerate(pairs)][5:]
     judge = write_run(root / "judge", dataset, told)
     return analyse(
-        [judge, write_run(root / "local", dataset, kept, backend="local", judge="local baseline")]
+        [
+            judge,
+            write_run(
+                root / "local", dataset, kept, backend="local", judge="local baseline"
+            ),
+        ]
     )
 
 
-def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(rich: Analysis) -> None:
+def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(
+    rich: Analysis,
+) -> None:
     judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
     found = {figure.name: figure for figure in encodings(rich)}
     assert set(found) == {"encoding-object_detection", "encoding-keypoint"}
@@ -123,25 +135,36 @@ def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(rich: An
         figure = found[f"encoding-{task}"]
         titles = {encoding_title(task, stem): stem for stem in ENCODINGS}
         (best,) = (
-            s for title, s in titles.items() if f"minus accuracy with {title}," in figure.caption
+            s
+            for title, s in titles.items()
+            if f"minus accuracy with {title}," in figure.caption
         )
         for row in rows_of(figure):
-            choice = next(c for c in judges[row["judge"]]["encodings"] if c["task"] == task)
+            choice = next(
+                c for c in judges[row["judge"]]["encodings"] if c["task"] == task
+            )
             both = {titles[row["row"]], best}
-            (duel,) = (d for d in choice["comparisons"] if {d["first"], d["second"]} == both)
+            (duel,) = (
+                d for d in choice["comparisons"] if {d["first"], d["second"]} == both
+            )
             sign = 1 if duel["first"] == titles[row["row"]] else -1
             turned += sign < 0
             compared += 1
             ends = sorted(sign * end for end in duel["ci95"])
             assert float(row["value"]) == sign * duel["difference"]
             assert [float(row["low"]), float(row["high"])] == ends
-            assert (int(row["n"]), int(row["images"])) == (duel["pairs"], duel["images"])
+            assert (int(row["n"]), int(row["images"])) == (
+                duel["pairs"],
+                duel["images"],
+            )
     assert compared == 8 and 0 < turned < 8
 
 
 def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
     left = {
-        found.name: found.reason for found in every_plot(analysis) if isinstance(found, LeftOut)
+        found.name: found.reason
+        for found in every_plot(analysis)
+        if isinstance(found, LeftOut)
     }
     assert set(left) == {
         "severity",
@@ -159,7 +182,9 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
 def test_an_estimate_has_its_interval_and_a_difference_its_sign() -> None:
     assert with_ends(Estimate(0.8333, (0.7, 0.9), 9, 9)) == "83.3 % (70.0 to 90.0)"
     assert with_ends(Estimate(0.5, None, 9, 2, "too few")) == "50.0 % (too few)"
-    assert with_ends(Estimate(-0.041, (-0.1, 0.02), 9, 9), points) == "−4.1 (−10.0 to 2.0)"
+    assert (
+        with_ends(Estimate(-0.041, (-0.1, 0.02), 9, 9), points) == "−4.1 (−10.0 to 2.0)"
+    )
     assert with_ends(Estimate(0.0002, None, 9, 9), points) == "0.0"
 
 
@@ -174,14 +199,18 @@ def test_a_figure_of_fewer_than_five_images_is_hollow() -> None:
 
 
 def test_an_interval_with_an_open_end_goes_to_the_end_of_the_axis() -> None:
-    whole, left = (one_row(Estimate(0.4, ends, 9, 9)) for ends in ((0.0, 0.5), (None, 0.5)))
+    whole, left = (
+        one_row(Estimate(0.4, ends, 9, 9)) for ends in ((0.0, 0.5), (None, 0.5))
+    )
     assert whole == left != one_row(Estimate(0.4, (0.1, 0.5), 9, 9))
 
 
 def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
     def light(colour: str) -> float:
         parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     for theme, page_colour in zip((LIGHT, DARK), BEHIND, strict=True):
@@ -197,7 +226,9 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
     assert set(re.findall(r"var\(--(\w+)\)", STYLE)) <= set(LIGHT) == set(DARK)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (-0.05, 0.05), (0, 10), (0, 1234), (0, 3e-4)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (-0.05, 0.05), (0, 10), (0, 1234), (0, 3e-4)]
+)
 def test_ticks_are_round_and_few(low: float, high: float) -> None:
     found = ticks(low, high)
     assert 2 <= len(found) <= 7
@@ -218,7 +249,9 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
     pairs = [pair(i, (8.0, 4.0)) for i in range(30)]
     dataset = write_dataset(tmp_path / "ds", pairs)
     run = write_run(
-        tmp_path / "run", dataset, [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)]
+        tmp_path / "run",
+        dataset,
+        [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)],
     )
     found = PLOTS["margin"](analyse([run]))
     assert isinstance(found, LeftOut)
@@ -244,9 +277,13 @@ def test_the_name_of_a_task_does_not_leave_the_folder() -> None:
     assert encoding_name("lowlevel-deblur") == "encoding-lowlevel-deblur"
 
 
-def test_a_report_as_pdf_needs_a_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_report_as_pdf_needs_a_browser(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(printing.shutil, "which", lambda name: None)
-    with pytest.raises(UsageError, match=r"r\.pdf: needs Chromium or Chrome on the PATH"):
+    with pytest.raises(
+        UsageError, match=r"r\.pdf: needs Chromium or Chrome on the PATH"
+    ):
         printing.print_page("<html>", tmp_path / "r.pdf")
 
 
@@ -260,7 +297,9 @@ def test_a_browser_that_prints_nothing_is_named(
 
 
 def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
-    done = CliRunner().invoke(app, ["report", *map(str, runs), "--compare", "careful", "nobody"])
+    done = CliRunner().invoke(
+        app, ["report", *map(str, runs), "--compare", "careful", "nobody"]
+    )
     assert isinstance(done.exception, UsageError)
     assert (
         "--compare must name two judges of these runs (careful, hasty), or their folders, got "
@@ -280,7 +319,9 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
         UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"
     ):
         study.plot.encodings("keypoint")
-    with pytest.raises(AttributeError, match="no figure 'pie'; it has: encodings, errors, judges"):
+    with pytest.raises(
+        AttributeError, match="no figure 'pie'; it has: encodings, errors, judges"
+    ):
         _ = study.plot.pie
 
 
@@ -293,12 +334,17 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
         for name, own in parts.items()
     ]
     found = analyse(runs)
-    assert opening_notes(found, 0, 1) == ["Compared on 10 pairwise questions, of 30 and 20."]
+    assert opening_notes(found, 0, 1) == [
+        "Compared on 10 pairwise questions, of 30 and 20."
+    ]
     assert isinstance(differences(found, 0, 1), Figure)
     left = differences(found, 1, 2)
     assert isinstance(left, LeftOut) and left.reason == "no question in common"
     text = page(found, compare=(1, 2))
-    assert 'id="figure-compared"' not in text and "Compared on 0 pairwise questions" in text
+    assert (
+        'id="figure-compared"' not in text
+        and "Compared on 0 pairwise questions" in text
+    )
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:
@@ -317,7 +363,10 @@ def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -
     """
     runs = [run.folder for run in reversed(rich.study.runs)]
     turned = analyse([folder for folder in runs if folder is not None])
-    assert [judge.name for judge in turned.results.judges] == ["local baseline", "judge"]
+    assert [judge.name for judge in turned.results.judges] == [
+        "local baseline",
+        "judge",
+    ]
     text = drawn(turned, "reliability").svg().split("</style>")[1]
     assert "fs1" in text and "fs0" not in text
     both = drawn(turned, "tasks").svg().split("</style>")[1]

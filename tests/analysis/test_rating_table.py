@@ -28,7 +28,13 @@ def long_table(items: int = 40, sources: int = 3) -> pl.DataFrame:
         for s in range(sources):
             true = rng.normal()
             rows += [
-                (f"i{i}", f"s{s}", rater, "quality", round(true + noise * rng.normal(), 1))
+                (
+                    f"i{i}",
+                    f"s{s}",
+                    rater,
+                    "quality",
+                    round(true + noise * rng.normal(), 1),
+                )
                 for rater, noise in RATERS
             ]
     return pl.DataFrame(
@@ -43,7 +49,12 @@ def test_judge_is_correlated_with_the_mean_of_people_per_source() -> None:
     table = long_table()
     row = next(r for r in agreement(table, ["gpt"]).rows if r.kind == "judge")
     wide = table.pivot("rater", index=["item", "source"], values="score")
-    people = wide.select(pl.mean_horizontal("ann", "bob", "cat")).to_series().to_numpy().round(9)
+    people = (
+        wide.select(pl.mean_horizontal("ann", "bob", "cat"))
+        .to_series()
+        .to_numpy()
+        .round(9)
+    )
     rhos = []
     for s in range(3):
         here = (wide["source"] == f"s{s}").to_numpy()
@@ -54,7 +65,9 @@ def test_judge_is_correlated_with_the_mean_of_people_per_source() -> None:
 
 
 def test_people_are_held_against_the_others_on_what_the_judge_rated() -> None:
-    table = long_table().filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
+    table = long_table().filter(
+        ~((pl.col("rater") == "gpt") & (pl.col("source") == "s2"))
+    )
     rows = agreement(table, ["gpt"]).rows
     person = next(r for r in rows if r.rater == "ann")
     assert [value is None for value in person.by_source] == [False, False, True]
@@ -75,9 +88,11 @@ def test_unknown_judge_is_a_usage_error() -> None:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_every_file_kind_reads_the_same(tmp_path: Path, suffix: str) -> None:
     table, path = long_table(5), tmp_path / f"ratings.{suffix}"
-    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[suffix](
-        path
-    )
+    {
+        "csv": table.write_csv,
+        "jsonl": table.write_ndjson,
+        "parquet": table.write_parquet,
+    }[suffix](path)
     read, problems = read_ratings(path)
     assert problems == []
     assert read.select(table.columns).equals(table)
@@ -103,7 +118,9 @@ def test_missing_column_says_which(tmp_path: Path) -> None:
         read_ratings(path)
 
 
-def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Path) -> None:
+def test_viescore_folders_take_the_least_number_and_name_bad_cells(
+    tmp_path: Path,
+) -> None:
     human, judge = tmp_path / "human" / "T2I", tmp_path / "gpt" / "T2I" / "SD"
     human.mkdir(parents=True)
     judge.mkdir(parents=True)
@@ -113,7 +130,9 @@ def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Pat
     )
     (judge / "PQ.json").write_text(json.dumps({"a.jpg": {"score": [12 / 4]}}))
     table, problems = read_ratings(tmp_path)
-    found = {(r["rater"], r["dimension"]): r["score"] for r in table.iter_rows(named=True)}
+    found = {
+        (r["rater"], r["dimension"]): r["score"] for r in table.iter_rows(named=True)
+    }
     assert found[("gpt", "T2I/SC")] == 3
     assert found[("gpt", "T2I/O")] == pytest.approx(3)
     assert found[("rater1", "T2I/O")] == pytest.approx(0.5**0.5)
@@ -126,7 +145,11 @@ def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
     assert both == whole and both.units == 120 and both.ci95 is not None
     part.write_csv(tmp_path / "r.csv")
-    said = CliRunner().invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
+    said = (
+        CliRunner()
+        .invoke(app, ["agreement", str(tmp_path / "r.csv"), "--judge", "gpt"])
+        .stdout
+    )
     assert re.search(r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", said)
 
 
@@ -134,7 +157,9 @@ def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
     """Every item twice is no more evidence where the file says that both are of one image."""
     table = long_table()
     copy = table.with_columns(item=pl.col("item") + "-again", image=pl.col("item"))
-    pl.concat([table.with_columns(image=pl.col("item")), copy]).write_csv(tmp_path / "r.csv")
+    pl.concat([table.with_columns(image=pl.col("item")), copy]).write_csv(
+        tmp_path / "r.csv"
+    )
     once = agreement(table, ["gpt"], epsilon=0.2)
     twice = agreement(read_ratings(tmp_path / "r.csv")[0], ["gpt"], epsilon=0.2)
     assert once.alpha[0].ci95 is not None
@@ -163,21 +188,35 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
         .stdout
     )
     assert "scores must be on one scale" in said
-    done = CliRunner().invoke(app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "1"])
+    done = CliRunner().invoke(
+        app, ["agreement", str(path), "--judge", "gpt", "--alt-test", "1"]
+    )
     assert done.exit_code == 2
 
 
 def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None:
     table = long_table()
-    result = agreement(pl.concat([table, table.with_columns(dimension=pl.lit("other"))]), ["gpt"])
+    result = agreement(
+        pl.concat([table, table.with_columns(dimension=pl.lit("other"))]), ["gpt"]
+    )
     figure = agreement_figure(result)
     assert isinstance(figure, Figure)
     told = {(row.dimension, row.kind): row for row in result.rows}
-    rows = {(row[1], {"gpt": "judge"}.get(str(row[0]), "ceiling")): row[2:] for row in figure.rows}
-    assert set(rows) == {(d, kind) for d in ("quality", "other") for kind in ("judge", "ceiling")}
+    rows = {
+        (row[1], {"gpt": "judge"}.get(str(row[0]), "ceiling")): row[2:]
+        for row in figure.rows
+    }
+    assert set(rows) == {
+        (d, kind) for d in ("quality", "other") for kind in ("judge", "ceiling")
+    }
     for key, found in rows.items():
         row = told[key]  # type: ignore[index]
-        assert found == (row.spearman, *(row.spearman_ci95 or (None, None)), row.items, row.items)
+        assert found == (
+            row.spearman,
+            *(row.spearman_ci95 or (None, None)),
+            row.items,
+            row.items,
+        )
     ratings, page = tmp_path / "r.csv", tmp_path / "a.html"
     table.write_csv(ratings)
     done = CliRunner().invoke(
@@ -185,17 +224,26 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     )
     assert done.exit_code == 0, done.output
     text = page.read_text()
-    assert 'id="figure-agreement"' in text and "<script" not in text and "<td>gpt</td>" in text
+    assert (
+        'id="figure-agreement"' in text
+        and "<script" not in text
+        and "<td>gpt</td>" in text
+    )
 
 
 def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> None:
     scores = long_table()
     one = scores.filter(pl.col("source") == "s0")
     choices = one.with_columns(dimension=pl.lit("two_tasks/pairwise"))
-    few = one.filter(pl.col("item") == "i0").with_columns(dimension=pl.lit("few/pairwise"))
+    few = one.filter(pl.col("item") == "i0").with_columns(
+        dimension=pl.lit("few/pairwise")
+    )
     result = agreement(pl.concat([scores, choices, few]), ["gpt"])
     tables = tables_of(result)[:2]
-    assert [{row[0] for row in table.rows} for table in tables] == [{"quality"}, {"two tasks"}]
+    assert [{row[0] for row in table.rows} for table in tables] == [
+        {"quality"},
+        {"two tasks"},
+    ]
     assert [len(table.notes) for table in tables] == [1, 2]
     assert tables_of(agreement(scores, ["gpt"]))[0] == tables[0]
 
@@ -204,47 +252,69 @@ def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
     ratings = tmp_path / "r.csv"
     long_table().write_csv(ratings)
     done = CliRunner().invoke(
-        app, ["agreement", str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")]
+        app,
+        ["agreement", str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")],
     )
-    assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(
-        done.exception
-    )
+    assert isinstance(
+        done.exception, UsageError
+    ) and "--out must end in .html, got" in str(done.exception)
 
 
 def test_a_column_of_votes_for_each_rater_is_read(tmp_path: Path) -> None:
     table = tmp_path / "votes.csv"
     table.write_text("item,image,anna,gpt\n1,x,A,b\n2,y,tie,A\n3,z,,who\n")
     read, problems = read_ratings(table)
-    rows = {(row["item"], row["rater"]): row["score"] for row in read.iter_rows(named=True)}
-    assert rows == {("1", "anna"): 1, ("2", "anna"): 0.5, ("1", "gpt"): 0, ("2", "gpt"): 1}
+    rows = {
+        (row["item"], row["rater"]): row["score"] for row in read.iter_rows(named=True)
+    }
+    assert rows == {
+        ("1", "anna"): 1,
+        ("2", "anna"): 0.5,
+        ("1", "gpt"): 0,
+        ("2", "gpt"): 1,
+    }
     assert set(read["image"]) == {"x", "y"}
     assert [str(problem).partition(": ")[2] for problem in problems] == [
         "row 4: gpt: must be A, B, tie or a number, got 'who'"
     ]
 
 
-def test_numbers_that_may_be_options_and_repeated_ratings_are_told(tmp_path: Path) -> None:
+def test_numbers_that_may_be_options_and_repeated_ratings_are_told(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "votes.csv"
     file.write_text("item,ann,ben\nq1,1,2\nq2,2,0\n", "utf-8")
-    with pytest.warns(UserWarning, match="numbers are read as scores; if they are options"):
+    with pytest.warns(
+        UserWarning, match="numbers are read as scores; if they are options"
+    ):
         read_ratings(file)
     file.write_text(f"{','.join(COLUMNS)}\n" + "q1,x,ann,d,1\n" * 2, "utf-8")
-    again = pl.concat([read_ratings(file)[0], read_ratings(file)[0].with_columns(score=9.0)])
-    with pytest.warns(UserWarning, match="3 ratings repeat an item .* their mean counts"):
+    again = pl.concat(
+        [read_ratings(file)[0], read_ratings(file)[0].with_columns(score=9.0)]
+    )
+    with pytest.warns(
+        UserWarning, match="3 ratings repeat an item .* their mean counts"
+    ):
         agreement(again)
 
 
-def test_blanks_around_a_name_make_no_other_rater_and_no_other_item(tmp_path: Path) -> None:
+def test_blanks_around_a_name_make_no_other_rater_and_no_other_item(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "r.csv"
     long_table().write_csv(path)
     found = agreement(read_ratings(path)[0], ["gpt"])
     lines = path.read_text().splitlines()
-    blank = [", ".join(line.split(",")) if k % 3 else line for k, line in enumerate(lines)]
+    blank = [
+        ", ".join(line.split(",")) if k % 3 else line for k, line in enumerate(lines)
+    ]
     path.write_text("\n".join(blank))
     assert agreement(read_ratings(path)[0], ["gpt"]).rows == found.rows
 
 
-def test_ratings_of_which_none_is_a_number_are_refused_with_the_first(tmp_path: Path) -> None:
+def test_ratings_of_which_none_is_a_number_are_refused_with_the_first(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "r.csv"
     long_table().with_columns(score=pl.lit("70%")).write_csv(path)
     with pytest.raises(DataError, match="row 2: score: must be a number, got '70%'"):

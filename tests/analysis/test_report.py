@@ -94,12 +94,22 @@ def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
 def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     out, metrics, tables = tmp_path / "r.html", tmp_path / "m.json", tmp_path / "csv"
     done = CliRunner().invoke(
-        app, ["report", str(run), "--out", str(out), "--json", str(metrics), "--csv", str(tables)]
+        app,
+        [
+            "report",
+            str(run),
+            "--out",
+            str(out),
+            "--json",
+            str(metrics),
+            "--csv",
+            str(tables),
+        ],
     )
     assert done.exit_code == 0, done.output
-    assert json.loads(metrics.read_text())["judges"][0]["pairwise"]["accuracy"] == pytest.approx(
-        2 / 3
-    )
+    assert json.loads(metrics.read_text())["judges"][0]["pairwise"][
+        "accuracy"
+    ] == pytest.approx(2 / 3)
     assert out.stat().st_size > 5000
     assert (tables / "by_task.csv").read_text().startswith("judge,cell,")
 
@@ -122,7 +132,9 @@ def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
     assert "line 1" in done.stderr
 
 
-def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: Path) -> None:
+def test_the_methods_state_the_intervals_that_are_computed(
+    run: Path, tmp_path: Path
+) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(20)]
     part = write_run(
         tmp_path / "part",
@@ -141,13 +153,17 @@ def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: 
 MISSING = "28 of 36 verdicts are missing; visualjudge judge … --resume goes on"
 
 
-@pytest.mark.parametrize("told", [{"asked": 8}, {"swap": False, "repeats": 1, "limit": 8}, {}])
+@pytest.mark.parametrize(
+    "told", [{"asked": 8}, {"swap": False, "repeats": 1, "limit": 8}, {}]
+)
 def test_finished_run_says_nothing_of_missing_verdicts(
     told: dict[str, object], tmp_path: Path
 ) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(20)]
     dataset = write_dataset(tmp_path / "ds", questions)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told)
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told
+    )
     done = CliRunner().invoke(app, ["report", str(run)])
     assert done.exit_code == 0
     assert "missing" not in done.output
@@ -163,7 +179,9 @@ def _two_datasets(tmp_path: Path, first: int) -> list[Path]:
     for name, start in (("one", 0), ("two", first)):
         questions = [pair(i, (8.0, 1.0)) for i in range(start, start + 8)]
         dataset = write_dataset(tmp_path / f"ds-{name}", questions)
-        runs.append(write_run(tmp_path / name, dataset, [said(q, "A") for q in questions]))
+        runs.append(
+            write_run(tmp_path / name, dataset, [said(q, "A") for q in questions])
+        )
     return runs
 
 
@@ -172,37 +190,66 @@ def test_examples_show_the_images_of_their_own_dataset(tmp_path: Path) -> None:
     runs = []
     for name, start, gray in (("one", 0, 40), ("two", 100, 200)):
         dataset = tmp_path / f"ds-{name}"
-        questions = [pair(i, (8.0, 1.0), images=("media/a.png",)) for i in range(start, start + 8)]
+        questions = [
+            pair(i, (8.0, 1.0), images=("media/a.png",))
+            for i in range(start, start + 8)
+        ]
         write_dataset(dataset, questions)
         (dataset / "media").mkdir()
         Image.new("RGB", (8, 8), (gray,) * 3).save(dataset / "media/a.png")
-        runs.append(write_run(tmp_path / name, dataset, [said(q, "B") for q in questions]))
+        runs.append(
+            write_run(tmp_path / name, dataset, [said(q, "B") for q in questions])
+        )
     study = load_study(runs)
     for number, gray in enumerate((40, 200)):
-        shown = [src or "" for example in examples(study, number) for _, src in example.images]
-        decoded = [Image.open(io.BytesIO(base64.b64decode(src.partition(",")[2]))) for src in shown]
-        assert decoded and all(abs(image.getpixel((4, 4))[0] - gray) < 4 for image in decoded)  # type: ignore[index]
+        shown = [
+            src or ""
+            for example in examples(study, number)
+            for _, src in example.images
+        ]
+        decoded = [
+            Image.open(io.BytesIO(base64.b64decode(src.partition(",")[2])))
+            for src in shown
+        ]
+        assert decoded and all(
+            abs(image.getpixel((4, 4))[0] - gray) < 4 for image in decoded
+        )  # type: ignore[index]
 
 
-def test_runs_with_common_questions_are_compared_without_a_warning(tmp_path: Path) -> None:
+def test_runs_with_common_questions_are_compared_without_a_warning(
+    tmp_path: Path,
+) -> None:
     assert analyse(_two_datasets(tmp_path, 4)).metrics["warnings"] == []
 
 
-def test_datasets_with_different_questions_under_one_id_are_refused(tmp_path: Path) -> None:
+def test_datasets_with_different_questions_under_one_id_are_refused(
+    tmp_path: Path,
+) -> None:
     one = write_dataset(tmp_path / "ds-one", [pair(0, (8.0, 1.0))])
     two = write_dataset(tmp_path / "ds-two", [pair(0, (1.0, 8.0))])
     verdict = [said(pair(0, (8.0, 1.0)), "A")]
-    runs = [write_run(tmp_path / name, home, verdict) for name, home in (("a", one), ("b", two))]
+    runs = [
+        write_run(tmp_path / name, home, verdict)
+        for name, home in (("a", one), ("b", two))
+    ]
     with pytest.raises(DataError, match="question q0 differs from the one in"):
         analyse(runs)
 
 
-def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), images=6, annotations=2)
+def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(
+    tmp_path: Path,
+) -> None:
+    data = make_folder(
+        tmp_path / "data", tasks=("lowlevel-deblur",), images=6, annotations=2
+    )
     build(data, tmp_path / "ds")
-    asked = [q for q in load_dataset(tmp_path / "ds") if q.question_type == "pairwise"][:6]
+    asked = [q for q in load_dataset(tmp_path / "ds") if q.question_type == "pairwise"][
+        :6
+    ]
     verdicts = [
-        replace(said(q, "BA"["AB".index(str(q.answer))], "BA"), raw_response=str(q.answer))
+        replace(
+            said(q, "BA"["AB".index(str(q.answer))], "BA"), raw_response=str(q.answer)
+        )
         for q in asked
     ]
     study = load_study([write_run(tmp_path / "run", tmp_path / "ds", verdicts)])
@@ -212,18 +259,34 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_pa
         question = next(q for q in asked if q.image_id == one.image)
         shown = swapped(question)
         assert one.prompt == shown.prompt and len(one.images) == len(shown.images)
-        assert (one.stated, one.answer) == (one.reply, "BA"["AB".index(str(question.answer))])
+        assert (one.stated, one.answer) == (
+            one.reply,
+            "BA"["AB".index(str(question.answer))],
+        )
         assert [name for name, _ in one.images][-2:] == ["Option A", "Option B"]
-        assert one.options.startswith(f"Option A: true score {question.final_scores[1]:.2f}")
+        assert one.options.startswith(
+            f"Option A: true score {question.final_scores[1]:.2f}"
+        )
 
 
 def test_examples_show_each_pair_once(tmp_path: Path) -> None:
     turned = {"annotation_ids": ("b0", "a0"), "encoding": "text_other", "id": "again"}
-    questions = [pair(0, (8.0, 1.0)), pair(0, (1.0, 8.0), **turned), pair(1, (7.0, 1.0))]
+    questions = [
+        pair(0, (8.0, 1.0)),
+        pair(0, (1.0, 8.0), **turned),
+        pair(1, (7.0, 1.0)),
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
-    verdicts = [said(questions[0], "B"), said(questions[1], "A"), said(questions[2], "B")]
+    verdicts = [
+        said(questions[0], "B"),
+        said(questions[1], "A"),
+        said(questions[2], "B"),
+    ]
     run = write_run(tmp_path / "run", dataset, verdicts)
-    assert [entry.image for entry in examples(analyse([run]).study, 0)] == ["image0", "image1"]
+    assert [entry.image for entry in examples(analyse([run]).study, 0)] == [
+        "image0",
+        "image1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +312,9 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     results = analyse([run]).results
     states = (("author", "fail"), ("length", "pass"), ("tool", "not_shown"))
     shown = Estimate(0.05, (-0.2, 0.3), 80, 20)
-    probes = tuple(ProbeResult(name, "cue", shown, 0.1, state, 0, "q0") for name, state in states)
+    probes = tuple(
+        ProbeResult(name, "cue", shown, 0.1, state, 0, "q0") for name, state in states
+    )
     probes += (ProbeResult("label", "cue", NOTHING, 0.1, "not_shown", 48, "q0"),)
     assert "Probes" not in terminal(results, [])
     probed = replace(results, judges=(replace(results.judges[0], probes=probes),))

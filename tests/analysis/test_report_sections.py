@@ -42,7 +42,9 @@ def test_a_section_without_content_is_not_printed(small: Analysis) -> None:
     text = page(small)
     for anchor in ("scores", "errors", "encodings"):
         assert f'"#{anchor}"' not in text and f'id="{anchor}"' not in text
-    assert "no scoring question has a known score" in text, "the methods say what is not drawn"
+    assert "no scoring question has a known score" in text, (
+        "the methods say what is not drawn"
+    )
 
 
 def test_figures_that_no_judge_has_are_no_rows(small: Analysis) -> None:
@@ -66,16 +68,22 @@ def test_what_was_declined_is_no_error(tmp_path: Path) -> None:
     pairs = [pair(i, (8.0, 2.0)) for i in range(8)]
     dataset = write_dataset(tmp_path / "ds", pairs)
     verdicts = [said(q, "A") for q in pairs[:-2]]
-    verdicts.append(said(pairs[-2], None, status="unparseable", cause="unparseable: no answer"))
+    verdicts.append(
+        said(pairs[-2], None, status="unparseable", cause="unparseable: no answer")
+    )
     verdicts.append(said(pairs[-1], None, status="refusal", cause="declined"))
     found = examples(analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0)
     assert [entry.image for entry in found] == [pairs[-2].image_id]
 
 
-def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(tmp_path: Path) -> None:
+def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(
+    tmp_path: Path,
+) -> None:
     """Of 40 errors of one task on one image and 2 of another task on others, both others show."""
     pairs = [pair(i, (9.0, 1.0), image_id="one") for i in range(40)]
-    pairs += [pair(40 + i, (6.0, 4.0), image_id=f"i{i}", task="keypoint") for i in range(2)]
+    pairs += [
+        pair(40 + i, (6.0, 4.0), image_id=f"i{i}", task="keypoint") for i in range(2)
+    ]
     dataset = write_dataset(tmp_path / "ds", pairs)
     run = write_run(tmp_path / "run", dataset, [said(q, "B") for q in pairs])
     found = examples(analyse([run]).study, 0)
@@ -84,7 +92,9 @@ def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(tmp_path: P
 
 def test_a_dash_is_explained_and_is_not_what_was_not_asked(tmp_path: Path) -> None:
     tasks = ("object_detection", "keypoint")
-    pairs = [pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(24)]
+    pairs = [
+        pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(24)
+    ]
     dataset = write_dataset(tmp_path / "ds", pairs)
     runs = [
         write_run(tmp_path / name, dataset, [said(q, "A") for q in kept], judge=name)
@@ -109,7 +119,9 @@ def test_a_table_keeps_the_columns_that_identify_a_row() -> None:
 
 def test_tables_have_the_judges_that_plots_leave_out(tmp_path: Path) -> None:
     tasks = ("object_detection", "keypoint")
-    asked = [pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(20)]
+    asked = [
+        pair(i, (8.0, 3.0), task=tasks[i % 2], image_id=f"i{i}") for i in range(20)
+    ]
     dataset = write_dataset(tmp_path / "ds", asked)
     runs = [
         write_run(

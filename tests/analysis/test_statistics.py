@@ -23,8 +23,12 @@ from visualjudge.core.seeding import rng_for
 def test_correlations_equal_scipy_with_and_without_ties(seed: int) -> None:
     rng = rng_for(seed, "correlations")
     x, y = rng.integers(0, 6, 40).astype(float), rng.normal(size=40).round(1)
-    assert correlation.spearman(x, y) == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-12)
-    assert correlation.pearson(x, y) == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
+    assert correlation.spearman(x, y) == pytest.approx(
+        stats.spearmanr(x, y)[0], abs=1e-12
+    )
+    assert correlation.pearson(x, y) == pytest.approx(
+        stats.pearsonr(x, y)[0], abs=1e-12
+    )
 
 
 def test_weighted_correlations_equal_those_of_the_repeated_sample() -> None:
@@ -100,7 +104,12 @@ def test_alpha_interval_holds_the_estimate() -> None:
 
 
 def test_kappa_is_that_of_the_textbook_over_the_shared_units() -> None:
-    said = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
+    said = (
+        [("yes", "yes")] * 20
+        + [("yes", "no")] * 5
+        + [("no", "yes")] * 10
+        + [("no", "no")] * 15
+    )
     ratings = np.array([[float(answer == "yes") for answer in both] for both in said]).T
     assert kappa(ratings, np.arange(50))[0] == pytest.approx(0.4)
     alone = np.hstack([ratings, [[1.0, np.nan], [np.nan, 0.0]]])
@@ -114,7 +123,9 @@ def test_kappa_is_that_of_the_textbook_over_the_shared_units() -> None:
 
 
 @pytest.mark.parametrize("wrong", [119, 120])
-def test_kappa_of_a_judge_that_is_nearly_always_wrong_has_no_end_below_minus_1(wrong: int) -> None:
+def test_kappa_of_a_judge_that_is_nearly_always_wrong_has_no_end_below_minus_1(
+    wrong: int,
+) -> None:
     truth = np.arange(120) % 2
     said = np.where(np.arange(120) < wrong, 1 - truth, truth)
     ratings = np.array([truth, said], float)
@@ -147,13 +158,20 @@ def test_kappa_interval_is_wider_where_whole_images_agree() -> None:
 def test_holm_divides_the_level_by_weight() -> None:
     """By hand: p over weight 0.015, 0.08, 1.2, times the weights left (1, 0.5, 0.25)."""
     found = holm([0.3, 0.0075, None, 0.02], [0.25, 0.5, 7.0, 0.25])
-    assert found == [pytest.approx(0.3), pytest.approx(0.015), None, pytest.approx(0.04)]
+    assert found == [
+        pytest.approx(0.3),
+        pytest.approx(0.015),
+        None,
+        pytest.approx(0.04),
+    ]
     equal = [0.01, None, 0.04, 0.03]
     assert holm(equal, [2.0] * 4) == pytest.approx(holm(equal))
 
 
 def _ends(right: Sequence[float], asked: Sequence[float]) -> tuple[float, float]:
-    ends = shares(np.array(right, dtype=float), np.array(asked, dtype=float))[0].interval
+    ends = shares(np.array(right, dtype=float), np.array(asked, dtype=float))[
+        0
+    ].interval
     assert ends is not None
     return ends
 
@@ -163,9 +181,15 @@ def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(
     images: int, told: bool
 ) -> None:
     counts = {"wide": 50, "narrow": images}
-    rows = [(task, f"{task}{k}", k % 3 > 0) for task, count in counts.items() for k in range(count)]
+    rows = [
+        (task, f"{task}{k}", k % 3 > 0)
+        for task, count in counts.items()
+        for k in range(count)
+    ]
     table = pl.DataFrame(rows, schema=["task", "image", "right"], orient="row")
-    found = macro(table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64)))
+    found = macro(
+        table.with_columns(cluster=pl.col("image").rank("dense").cast(pl.Int64))
+    )
     assert (found.interval is not None) is told
     assert found.why == (None if told else "a task with fewer than 5 images: narrow")
 
@@ -188,7 +212,13 @@ def test_variance_components_are_recovered() -> None:
                 o = rng.normal(0, 0.4)
                 for r in range(repeats):
                     rows.append(
-                        (f"i{i}", f"e{e}", order, r, a[i] + b[e] + both + o + rng.normal(0, 0.3))
+                        (
+                            f"i{i}",
+                            f"e{e}",
+                            order,
+                            r,
+                            a[i] + b[e] + both + o + rng.normal(0, 0.3),
+                        )
                     )
     found = variance_row(verdicts(rows), "t")
     want = {
@@ -207,9 +237,23 @@ def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -
     shape, covered = (60, 4, 2, 2), []
     g, i, e, o = np.indices(shape).reshape(4, -1)
     for _ in range(40):
-        image, item = rng.normal(0, 0.6, (60, 1, 1, 1)), rng.normal(0, 0.5, (60, 4, 1, 1))
-        y = image + item + rng.normal(0, 0.4, shape[:3])[..., None] + rng.normal(0, 0.5, shape)
-        columns = {"cluster": g, "pair": g * 4 + i, "encoding": e, "order": o, "right": y.ravel()}
+        image, item = (
+            rng.normal(0, 0.6, (60, 1, 1, 1)),
+            rng.normal(0, 0.5, (60, 4, 1, 1)),
+        )
+        y = (
+            image
+            + item
+            + rng.normal(0, 0.4, shape[:3])[..., None]
+            + rng.normal(0, 0.5, shape)
+        )
+        columns = {
+            "cluster": g,
+            "pair": g * 4 + i,
+            "encoding": e,
+            "order": o,
+            "right": y.ravel(),
+        }
         row = variance_row(pl.DataFrame(columns), "t")
         ends = row.ends["image"]
         assert "image" in row.parts and ends is not None
@@ -220,7 +264,9 @@ def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -
 def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
     rng = rng_for(1, "variance")
     rows = [
-        (f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)
+        (f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7))
+        for i in range(50)
+        for e in range(3)
     ]
     found = variance_row(verdicts(rows), "t")
     assert not {"order", "repeat"} & found.parts.keys()
@@ -228,7 +274,9 @@ def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
 
 
 @pytest.mark.parametrize("consistent", [True, False])
-def test_variance_of_one_encoding_is_divided_into_the_pair_and_the_order(consistent: bool) -> None:
+def test_variance_of_one_encoding_is_divided_into_the_pair_and_the_order(
+    consistent: bool,
+) -> None:
     rng = rng_for(2, "variance")
     rows = []
     for i in range(600):

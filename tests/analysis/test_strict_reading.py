@@ -53,7 +53,9 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     content = (dataset / "questions.json").read_text()
-    (dataset / "questions.json").write_text(content.replace('"answer": "A"', '"answer": "B"'))
+    (dataset / "questions.json").write_text(
+        content.replace('"answer": "A"', '"answer": "B"')
+    )
     assert any(
         "changed since the run" in problem
         for problem in load_study([run], dataset=dataset).runs[0].problems
@@ -69,21 +71,29 @@ def test_of_many_lines_that_are_no_verdicts_a_hundred_are_named_and_the_others_c
         journal.write("{}\n" * 150)
     problems = load_study([run]).runs[0].problems
     assert len(problems) == 101
-    assert problems[-1] == f"{run}/verdicts.jsonl: 50 more lines are no verdicts, left out"
+    assert (
+        problems[-1] == f"{run}/verdicts.jsonl: 50 more lines are no verdicts, left out"
+    )
 
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", [*QUESTIONS, QUESTIONS[0]])
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
-    with pytest.raises(DataError, match=rf"data: question {QUESTIONS[0].id}: id: must be unique"):
+    with pytest.raises(
+        DataError, match=rf"data: question {QUESTIONS[0].id}: id: must be unique"
+    ):
         load_study([run])
 
 
-def test_a_question_without_an_answer_among_others_is_not_counted_as_wrong(tmp_path: Path) -> None:
+def test_a_question_without_an_answer_among_others_is_not_counted_as_wrong(
+    tmp_path: Path,
+) -> None:
     asked = [*QUESTIONS, pair(4, (5.0, 5.0), answer="unknown")]
     dataset = write_dataset(tmp_path / "data", asked)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in asked])
-    with pytest.raises(DataError, match=rf"data: question {asked[4].id}: answer: must be known"):
+    with pytest.raises(
+        DataError, match=rf"data: question {asked[4].id}: answer: must be known"
+    ):
         load_study([run])
 
 
@@ -92,13 +102,16 @@ def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     moved = dataset.rename(tmp_path / "moved")
     with pytest.raises(
-        UsageError, match=r"is not a dataset.*a dataset that was moved is named with --dataset"
+        UsageError,
+        match=r"is not a dataset.*a dataset that was moved is named with --dataset",
     ):
         load_study([run])
     assert load_study([run], dataset=moved).runs[0].answered.height == 4
 
 
-def test_runs_of_one_judge_in_folders_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
+def test_runs_of_one_judge_in_folders_of_one_name_are_named_by_their_paths(
+    tmp_path: Path,
+) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     folders = [tmp_path / place for place in ("may/a", "june/a", "june/b")]
     for folder in folders:
@@ -132,11 +145,16 @@ def test_reasoning_that_is_in_the_total_alone_counts_as_output(
         {"prompt_tokens": 21, "total_tokens": 81},
         {"completion_tokens": 4, "total_tokens": 81},
     ]
-    more = {"published_right": None} if careful else {}  # lines that have it are read one by one
+    more = (
+        {"published_right": None} if careful else {}
+    )  # lines that have it are read one by one
     lines = [
-        verdict_line(Verdict(f"q{n}", "AB", "A", "ok", "A", usage=u)) for n, u in enumerate(usages)
+        verdict_line(Verdict(f"q{n}", "AB", "A", "ok", "A", usage=u))
+        for n, u in enumerate(usages)
     ]
-    written = "".join(json.dumps({**line, **more}, separators=(",", ":")) + "\n" for line in lines)
+    written = "".join(
+        json.dumps({**line, **more}, separators=(",", ":")) + "\n" for line in lines
+    )
     (tmp_path / "verdicts.jsonl").write_text(written)
     table, _, _ = read_verdicts(tmp_path)
     assert table["tokens_in"].to_list() == [258, 100, 7, 21, None]

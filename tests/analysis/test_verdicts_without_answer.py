@@ -58,19 +58,32 @@ def test_what_is_declined_in_both_orders_says_nothing_of_consistency(
 ) -> None:
     judge, _ = judged(tmp_path, swapped(statuses))
     swap = judge.pairwise.swap
-    assert (swap.consistency.n, swap.consistency.value, swap.withheld) == (n, consistency, withheld)
+    assert (swap.consistency.n, swap.consistency.value, swap.withheld) == (
+        n,
+        consistency,
+        withheld,
+    )
     assert swap.right_in_both.n == len(statuses)  # what was declined is not right
 
 
 def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
-    judge, run = judged(tmp_path, swapped([("ok", "ok")] * 3 + [("refusal", "refusal")]))
+    judge, run = judged(
+        tmp_path, swapped([("ok", "ok")] * 3 + [("refusal", "refusal")])
+    )
     assert unanswered_of(judge) == "0 of 8; 2 declined"
     assert "Cause: refusal" in page(analyse([run]))
 
 
 def test_causes_are_told_apart_by_their_status() -> None:
-    causes = {"refusal: declined": 3, "refusal": 1, "refusals of another kind": 1, "cannot_tell": 5}
-    assert [of_status(causes, status) for status in ("refusal", "cannot_tell", "api_error")] == [
+    causes = {
+        "refusal: declined": 3,
+        "refusal": 1,
+        "refusals of another kind": 1,
+        "cannot_tell": 5,
+    }
+    assert [
+        of_status(causes, status) for status in ("refusal", "cannot_tell", "api_error")
+    ] == [
         4,
         5,
         0,
@@ -89,7 +102,9 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     found = analyse([silent, local, other])
     rows = {(row.a, row.b): row for row in found.results.comparisons}
     for pair_of in (("silent", "local"), ("silent", "other")):
-        assert rows[pair_of].gap.value is rows[pair_of].p is rows[pair_of].p_holm is None
+        assert (
+            rows[pair_of].gap.value is rows[pair_of].p is rows[pair_of].p_holm is None
+        )
         assert "an answer of silent" in str(rows[pair_of].gap.why)
     assert rows["local", "other"].gap.value == 0
     judge = found.results.judges[0]
@@ -99,10 +114,14 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     assert "silent minus" not in text(found.results, [])
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
-    assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_measured"
+    assert {line.name: line.state for line in card.checks}[
+        "macro_accuracy"
+    ] == "not_measured"
 
 
-def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(tmp_path: Path) -> None:
+def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(
+    tmp_path: Path,
+) -> None:
     dataset = write_dataset(tmp_path / "ds", PAIRS)
     right = [said(q, q.answer) for q in PAIRS]
     declined = [said(q, "?", status="refusal") for q in PAIRS[:4]]
@@ -120,9 +139,14 @@ def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(tmp_path: 
 
 
 def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
-    judge, _ = judged(tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2))
+    judge, _ = judged(
+        tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2)
+    )
     shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
-    assert (shown["Same when swapped"], shown["Same of the replies read"]) == ("75.0 %", "100.0 %")
+    assert (shown["Same when swapped"], shown["Same of the replies read"]) == (
+        "75.0 %",
+        "100.0 %",
+    )
 
 
 def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) -> None:

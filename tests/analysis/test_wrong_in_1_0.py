@@ -28,14 +28,22 @@ def test_no_headline_depends_on_the_seed() -> None:
     questions = World.of(30, 5, gap=0.3).pair_questions()
     verdicts = choices_of(questions, 0.8, 1, swap=True)
     found = [
-        _numbers(dict(analyse_study(study_of(questions, {"judge": verdicts}, seed=seed)).metrics))
+        _numbers(
+            dict(
+                analyse_study(
+                    study_of(questions, {"judge": verdicts}, seed=seed)
+                ).metrics
+            )
+        )
         for seed in (0, 1, 7)
     ]
     assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("sources", [10, 20])
-def test_bounds_of_tau_hold_that_of_many_images_with_close_sources(sources: int) -> None:
+def test_bounds_of_tau_hold_that_of_many_images_with_close_sources(
+    sources: int,
+) -> None:
     rng = rng_for(0, "close", sources)
     quality = 0.02 * np.arange(sources)
     held = 0
@@ -48,7 +56,9 @@ def test_bounds_of_tau_hold_that_of_many_images_with_close_sources(sources: int)
         assert found is not None
         ends = found.tau_b.interval
         assert ends is not None
-        held += ends[0] <= 1.0 <= ends[1]  # on unlimited images both orders are those of quality
+        held += (
+            ends[0] <= 1.0 <= ends[1]
+        )  # on unlimited images both orders are those of quality
     assert held >= 19
 
 
@@ -86,7 +96,9 @@ def _convicted(rng: np.random.Generator, favour: float, *, uneven: bool) -> np.n
     return np.array([row.sure for row in fit.favours()])
 
 
-def test_a_fair_judge_of_harder_images_is_not_convicted_and_a_favouring_one_is() -> None:
+def test_a_fair_judge_of_harder_images_is_not_convicted_and_a_favouring_one_is() -> (
+    None
+):
     rng = rng_for(2, "favour")
     fair = [_convicted(rng, 0.0, uneven=True).any() for _ in range(40)]
     favouring = [_convicted(rng, 1.0, uneven=False)[2] for _ in range(20)]
@@ -104,8 +116,14 @@ def test_favour_that_is_not_shown_is_not_said_to_be_zero() -> None:
 def test_one_question_asked_in_both_orders_gives_no_interval_of_position_bias() -> None:
     question = pair(0, (8.0, 2.0))
     verdicts = [said(question, "A", order) for order in ("AB", "BA")]
-    place = analyse_study(study_of([question], {"judge": verdicts})).results.judges[0].bias[0]
-    assert place.estimate.interval is None and place.estimate.why == "fewer than 5 images"
+    place = (
+        analyse_study(study_of([question], {"judge": verdicts}))
+        .results.judges[0]
+        .bias[0]
+    )
+    assert (
+        place.estimate.interval is None and place.estimate.why == "fewer than 5 images"
+    )
 
 
 def test_labels_of_unequal_probability_count_as_fewer() -> None:
@@ -119,6 +137,8 @@ def test_labels_of_unequal_probability_count_as_fewer() -> None:
     for low in (0.06, 0.01):
         chance = np.full(200, np.nan)
         chance[chosen] = np.where(np.arange(12) % 2, 0.06, low)
-        found = pooled_means(said_, labels, np.zeros(200, int), image, probability=chance, lam=0.5)
+        found = pooled_means(
+            said_, labels, np.zeros(200, int), image, probability=chance, lam=0.5
+        )
         freedom.append(float(found.freedom[0, 0]))
     assert freedom[1] < freedom[0]

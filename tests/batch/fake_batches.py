@@ -44,7 +44,14 @@ class Faults:
 
 
 ALL = Faults(
-    busy=0.15, lost=0.2, broken=0.1, half=0.3, messy=0.5, expired=0.05, failing=0.05, limited=0.1
+    busy=0.15,
+    lost=0.2,
+    broken=0.1,
+    half=0.3,
+    messy=0.5,
+    expired=0.05,
+    failing=0.05,
+    limited=0.1,
 )
 
 
@@ -134,7 +141,9 @@ class FakeBatches:
             answer = handler(request, path, body)
             if answer is not None:
                 return answer
-        return web.json_response({"error": {"message": f"no such path {path}"}}, status=404)
+        return web.json_response(
+            {"error": {"message": f"no such path {path}"}}, status=404
+        )
 
     def _happens(self, share: float) -> bool:
         return self._random.random() < share
@@ -147,12 +156,17 @@ class FakeBatches:
     # ------------------------------------------------------------ what all share
 
     def _made(
-        self, request: web.Request, requests: list[tuple[str, dict[str, Any]]], **about: Any
+        self,
+        request: web.Request,
+        requests: list[tuple[str, dict[str, Any]]],
+        **about: Any,
     ) -> Any:
         """A batch, or the answer in its place."""
         if self._happens(self.faults.busy):
             return web.json_response(
-                {"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0"}
+                {"error": {"message": "slow down"}},
+                status=429,
+                headers={"Retry-After": "0"},
             )
         number = len(self.batches) + 1
         ready = time.monotonic() + self._random.random() * self.faults.slow_s
@@ -182,7 +196,10 @@ class FakeBatches:
         return "ok"
 
     def _results(self, batch: Batch, line: Any) -> web.Response:
-        rows = [json.dumps(line(name, body, batch.outcomes[name])) for name, body in batch.requests]
+        rows = [
+            json.dumps(line(name, body, batch.outcomes[name]))
+            for name, body in batch.requests
+        ]
         if self._happens(self.faults.messy):
             twice = list(self._random.choice(rows, len(rows) // 3))
             others = [json.dumps(line("other", {}, "ok"))] if batch.about else []
@@ -196,8 +213,12 @@ class FakeBatches:
 
     def _page(self, request: web.Request, after: str) -> tuple[list[Batch], bool]:
         """Newest first, four a page."""
-        rows = sorted(self.batches.values(), key=lambda batch: -int(batch.id.split("_")[1]))
-        start = next((place + 1 for place, row in enumerate(rows) if row.id == after), 0)
+        rows = sorted(
+            self.batches.values(), key=lambda batch: -int(batch.id.split("_")[1])
+        )
+        start = next(
+            (place + 1 for place, row in enumerate(rows) if row.id == after), 0
+        )
         return rows[start : start + 4], start + 4 < len(rows)
 
     def _file(self, content: bytes) -> str:
@@ -218,14 +239,24 @@ class FakeBatches:
             )
         if (method, path) == ("POST", "/v1/batches"):
             asked = json.loads(body)
-            lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
+            lines = [
+                json.loads(line)
+                for line in self.files[asked["input_file_id"]].splitlines()
+            ]
             assert {line["url"] for line in lines} == {"/v1/chat/completions"}
             assert len({line["custom_id"] for line in lines}) == len(lines) <= 50_000
             requests = [(line["custom_id"], line["body"]) for line in lines]
             made = self._made(
-                request, requests, file=asked["input_file_id"], metadata=asked["metadata"]
+                request,
+                requests,
+                file=asked["input_file_id"],
+                metadata=asked["metadata"],
             )
-            return web.json_response(self._openai_row(made)) if isinstance(made, Batch) else made
+            return (
+                web.json_response(self._openai_row(made))
+                if isinstance(made, Batch)
+                else made
+            )
         if (method, path) == ("GET", "/v1/batches"):
             page, more = self._page(request, request.query.get("after", ""))
             return web.json_response(
@@ -237,7 +268,9 @@ class FakeBatches:
             return web.json_response(self._openai_row(batch))
         if path.startswith("/v1/files/"):
             kind, _, name = path.split("/")[3].partition("-")
-            return self._results(self.batches[name], lambda *row: self._openai_line(kind, *row))
+            return self._results(
+                self.batches[name], lambda *row: self._openai_line(kind, *row)
+            )
         return None
 
     def _openai_row(self, batch: Batch) -> dict[str, Any]:
@@ -262,11 +295,19 @@ class FakeBatches:
         }
         if batch.limited:
             errors = {
-                "data": [{"code": "token_limit_exceeded", "message": "too many tokens enqueued"}]
+                "data": [
+                    {
+                        "code": "token_limit_exceeded",
+                        "message": "too many tokens enqueued",
+                    }
+                ]
             }
             return row | {"status": "failed", "errors": errors}
         files = (
-            {"output_file_id": f"output-{batch.id}", "error_file_id": f"error-{batch.id}"}
+            {
+                "output_file_id": f"output-{batch.id}",
+                "error_file_id": f"error-{batch.id}",
+            }
             if done
             else {}
         )
@@ -282,7 +323,9 @@ class FakeBatches:
             return {"custom_id": name, "response": None, "error": error}
         elif outcome == "refused":
             message = next(
-                message for field, message in self.refuse.items() if field in json.dumps(body)
+                message
+                for field, message in self.refuse.items()
+                if field in json.dumps(body)
             )
             response = {"status_code": 400, "body": {"error": {"message": message}}}
         else:
@@ -305,9 +348,16 @@ class FakeBatches:
             self.live += 1
             return web.json_response(self._anthropic_body(json.loads(body)))
         if (request.method, path) == ("POST", root):
-            requests = [(row["custom_id"], row["params"]) for row in json.loads(body)["requests"]]
+            requests = [
+                (row["custom_id"], row["params"])
+                for row in json.loads(body)["requests"]
+            ]
             made = self._made(request, requests)
-            return web.json_response(self._anthropic_row(made)) if isinstance(made, Batch) else made
+            return (
+                web.json_response(self._anthropic_row(made))
+                if isinstance(made, Batch)
+                else made
+            )
         if (request.method, path) == ("GET", root):
             page, more = self._page(request, request.query.get("after_id", ""))
             return web.json_response(
@@ -322,8 +372,18 @@ class FakeBatches:
         return web.json_response(self._anthropic_row(batch))
 
     def _anthropic_row(self, batch: Batch) -> dict[str, Any]:
-        total, ok, expired = len(batch.requests), batch.count("ok"), batch.count("expired")
-        counts = {"processing": total, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
+        total, ok, expired = (
+            len(batch.requests),
+            batch.count("ok"),
+            batch.count("expired"),
+        )
+        counts = {
+            "processing": total,
+            "succeeded": 0,
+            "errored": 0,
+            "canceled": 0,
+            "expired": 0,
+        }
         if batch.ended:
             errored = total - ok - expired
             counts = {
@@ -383,7 +443,11 @@ class FakeBatches:
                 [(line["key"], line["request"]) for line in lines],
                 name=asked["displayName"],
             )
-            return web.json_response(self._google_row(made)) if isinstance(made, Batch) else made
+            return (
+                web.json_response(self._google_row(made))
+                if isinstance(made, Batch)
+                else made
+            )
         if (method, path) == ("GET", "/v1beta/batches"):
             page, more = self._page(request, request.query.get("pageToken", ""))
             token = {"nextPageToken": page[-1].id} if more else {}
@@ -396,26 +460,38 @@ class FakeBatches:
             batch.cancelled |= verb == "cancel" and not batch.ended
             return web.json_response(self._google_row(batch))
         if path.startswith("/v1beta/files/") and path.endswith(":download"):
-            return self._results(self.batches[path.split("/")[3].split(":")[0]], self._google_line)
+            return self._results(
+                self.batches[path.split("/")[3].split(":")[0]], self._google_line
+            )
         return None
 
     def _google_row(self, batch: Batch) -> dict[str, Any]:
-        about: dict[str, Any] = {"displayName": batch.about["name"], "state": "BATCH_STATE_RUNNING"}
+        about: dict[str, Any] = {
+            "displayName": batch.about["name"],
+            "state": "BATCH_STATE_RUNNING",
+        }
         row = {"name": f"batches/{batch.id}", "metadata": about}
         if not batch.ended:
             return row
         if batch.limited:
             about["state"] = "BATCH_STATE_FAILED"
             return row | {"done": True, "error": {"code": 8, "message": "quota"}}
-        about["state"] = "BATCH_STATE_CANCELLED" if batch.cancelled else "BATCH_STATE_SUCCEEDED"
+        about["state"] = (
+            "BATCH_STATE_CANCELLED" if batch.cancelled else "BATCH_STATE_SUCCEEDED"
+        )
         about["batchStats"] = {"successfulRequestCount": str(batch.count("ok"))}
         return row | {"done": True, "response": {"responsesFile": f"files/{batch.id}"}}
 
     def _google_line(self, name: str, body: Any, outcome: str) -> Any:
         if outcome == "ok":
             return {"key": name, "response": self._google_body(body)}
-        code, status = (4, "DEADLINE_EXCEEDED") if outcome == "expired" else (13, "INTERNAL")
-        return {"key": name, "error": {"code": code, "message": "sorry", "status": status}}
+        code, status = (
+            (4, "DEADLINE_EXCEEDED") if outcome == "expired" else (13, "INTERNAL")
+        )
+        return {
+            "key": name,
+            "error": {"code": code, "message": "sorry", "status": status},
+        }
 
     def _google_body(self, body: dict[str, Any]) -> dict[str, Any]:
         content = {"role": "model", "parts": [{"text": said(body)}]}
@@ -443,7 +519,10 @@ def said(body: dict[str, Any]) -> str:
 
 def _uploaded(request: web.Request, body: bytes) -> bytes:
     """The file in a multipart body."""
-    boundary = b"--" + request.headers["Content-Type"].split("boundary=")[1].strip('"').encode()
+    boundary = (
+        b"--"
+        + request.headers["Content-Type"].split("boundary=")[1].strip('"').encode()
+    )
     for part in body.split(boundary):
         head, _, content = part.partition(b"\r\n\r\n")
         if b"filename=" in head:

@@ -28,7 +28,9 @@ KEY = "sk-batch-0123456789"
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_dataset(tmp_path_factory.mktemp("dataset"), pairwise=12, ranking=0, scoring=0)
+    return make_dataset(
+        tmp_path_factory.mktemp("dataset"), pairwise=12, ranking=0, scoring=0
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -38,28 +40,46 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def client(fake: FakeBatches, backend: str = "api", *, batch: Any = None, **fields: Any) -> Any:
+def client(
+    fake: FakeBatches, backend: str = "api", *, batch: Any = None, **fields: Any
+) -> Any:
     url = f"{fake.url}/v1" if backend == "api" else fake.url
     settings = Settings(size=5, poll_s=0.05) if batch is None else batch
     return vj.client(
-        backend, model="m", base_url=url, api_key=KEY, cache=False, batch=settings, **fields
+        backend,
+        model="m",
+        base_url=url,
+        api_key=KEY,
+        cache=False,
+        batch=settings,
+        **fields,
     )
 
 
 def judged(
     fake: FakeBatches, dataset: Path, out: Path, backend: str = "api", **options: Any
 ) -> vj.Run:
-    own = {name: options.pop(name) for name in ("batch", "max_tokens") if name in options}
+    own = {
+        name: options.pop(name) for name in ("batch", "max_tokens") if name in options
+    }
     return vj.judge(
-        dataset, client(fake, backend, **own), out, progress=False, **{"resume": True, **options}
+        dataset,
+        client(fake, backend, **own),
+        out,
+        progress=False,
+        **{"resume": True, **options},
     )
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+    ]
     for line in lines:
         line.pop("latency_s")
-    return sorted(lines, key=lambda line: (line["id"], line["order"], line.get("repeat", 0)))
+    return sorted(
+        lines, key=lambda line: (line["id"], line["order"], line.get("repeat", 0))
+    )
 
 
 def check_once(fake: FakeBatches, out: Path, questions: int = 12) -> None:
@@ -79,7 +99,13 @@ def test_verdicts_are_those_of_a_live_run_at_half_the_price(
     prices = Prices(10.0, 100.0)
     with FakeBatches() as fake:
         run = judged(
-            fake, dataset, tmp_path / "batch", backend, swap=True, mode=mode, prices=prices
+            fake,
+            dataset,
+            tmp_path / "batch",
+            backend,
+            swap=True,
+            mode=mode,
+            prices=prices,
         )
         assert not fake.live
         live = judged(
@@ -94,9 +120,13 @@ def test_verdicts_are_those_of_a_live_run_at_half_the_price(
         )
     assert rows(tmp_path / "batch") == rows(tmp_path / "live")
     assert run.report is not None and live.report is not None
-    assert run.report.progress.budget.cost == pytest.approx(live.report.progress.budget.cost / 2)
+    assert run.report.progress.budget.cost == pytest.approx(
+        live.report.progress.budget.cost / 2
+    )
     assert run.report.progress.budget.calls == 24
-    assert run.report.progress.budget.tokens == 24 * (190 if backend == "google" else 102)
+    assert run.report.progress.budget.tokens == 24 * (
+        190 if backend == "google" else 102
+    )
     assert max(fake.paid.values()) == 1
 
 
@@ -114,7 +144,9 @@ def test_results_that_come_in_halves_are_read_when_they_are_whole(
     dataset: Path, tmp_path: Path
 ) -> None:
     with FakeBatches(Faults(half=1.0, slow_s=0)) as fake:
-        judged(fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False))
+        judged(
+            fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False)
+        )
         for whole in ("batch_1", "batch_2"):
             fake.batches[whole].halves = 2
         judged(fake, dataset, tmp_path, mode="text")
@@ -163,7 +195,9 @@ def test_a_kill_at_any_step_costs_nothing(
             check_once(fake, tmp_path / str(last), 6)
 
 
-def test_an_anonymous_batch_of_others_is_not_taken(dataset: Path, tmp_path: Path) -> None:
+def test_an_anonymous_batch_of_others_is_not_taken(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches(Faults(lost=1.0, slow_s=0)) as fake:
         keeper = {"size": 12, "poll_s": 0.05}
         judged(
@@ -210,7 +244,9 @@ def test_what_expires_is_asked_again_and_then_fails_until_asked_for(
 def test_a_reply_that_is_paid_for_and_not_given_out_is_a_failure(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FakeBatches, "_openai_line", lambda self, kind, name, body, outcome: None)
+    monkeypatch.setattr(
+        FakeBatches, "_openai_line", lambda self, kind, name, body, outcome: None
+    )
     with FakeBatches(Faults(slow_s=0)) as fake:
         judged(fake, dataset, tmp_path, mode="text")
     assert {row["cause"] for row in rows(tmp_path)} == {"result lost"}
@@ -221,16 +257,22 @@ def test_a_parameter_that_is_refused_inside_a_batch_is_asked_for_differently(
     dataset: Path, tmp_path: Path
 ) -> None:
     with FakeBatches(Faults(slow_s=0)) as fake:
-        fake.refuse = {'"max_tokens"': "Unsupported parameter: use max_completion_tokens instead"}
+        fake.refuse = {
+            '"max_tokens"': "Unsupported parameter: use max_completion_tokens instead"
+        }
         judged(fake, dataset, tmp_path, mode="text", max_tokens=50)
         assert {row["status"] for row in rows(tmp_path)} == {"ok"}
         assert sum(fake.paid.values()) == 12
         assert all("max_completion_tokens" in row["notes"][0] for row in rows(tmp_path))
 
 
-def test_a_refused_key_is_an_error_and_nothing_is_lost(dataset: Path, tmp_path: Path) -> None:
+def test_a_refused_key_is_an_error_and_nothing_is_lost(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches() as fake, pytest.raises(RunError, match="404"):
-        wrong = vj.client("api", model="m", base_url=f"{fake.url}/nowhere", cache=False, batch=True)
+        wrong = vj.client(
+            "api", model="m", base_url=f"{fake.url}/nowhere", cache=False, batch=True
+        )
         vj.judge(dataset, wrong, tmp_path, progress=False)
     assert has_batches(tmp_path)
     with FakeBatches() as fake:
@@ -244,7 +286,11 @@ def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(
 ) -> None:
     with FakeBatches() as fake:
         run = judged(
-            fake, dataset, tmp_path / "here", mode="text", batch=Settings(5, 0.05, wait=False)
+            fake,
+            dataset,
+            tmp_path / "here",
+            mode="text",
+            batch=Settings(5, 0.05, wait=False),
         )
         assert run.missing == 12
         (tmp_path / "here").rename(tmp_path / "there")
@@ -275,7 +321,9 @@ def test_a_server_that_is_away_while_a_batch_runs_is_waited_for(
 
 def test_a_live_run_over_open_batches_is_refused(dataset: Path, tmp_path: Path) -> None:
     with FakeBatches(Faults(slow_s=60)) as fake:
-        judged(fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False))
+        judged(
+            fake, dataset, tmp_path, mode="text", batch=Settings(5, 0.05, wait=False)
+        )
         with pytest.raises(UsageError, match="batches have not ended"):
             judged(fake, dataset, tmp_path, mode="text", batch=False)
 

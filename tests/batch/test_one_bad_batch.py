@@ -24,7 +24,9 @@ KEY = "sk-batch-0123456789"
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_dataset(tmp_path_factory.mktemp("dataset"), pairwise=6, ranking=0, scoring=0)
+    return make_dataset(
+        tmp_path_factory.mktemp("dataset"), pairwise=6, ranking=0, scoring=0
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -47,22 +49,39 @@ class Refusing(FakeBatches):
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         for (method, path), status in self.refused.items():
             if request.method == method and path in request.path:
-                return web.json_response({"error": {"message": "not for you"}}, status=status)
+                return web.json_response(
+                    {"error": {"message": "not for you"}}, status=status
+                )
         return await super()._handle(request)
 
 
 def judged(
-    fake: FakeBatches, dataset: Path, out: Path, *, size: int = 2, wait: bool = True, **options: Any
+    fake: FakeBatches,
+    dataset: Path,
+    out: Path,
+    *,
+    size: int = 2,
+    wait: bool = True,
+    **options: Any,
 ) -> vj.Run:
     settings = Settings(size, 0.02, wait=wait)
     asked = vj.client(
-        "api", model="m", base_url=f"{fake.url}/v1", api_key=KEY, cache=False, batch=settings
+        "api",
+        model="m",
+        base_url=f"{fake.url}/v1",
+        api_key=KEY,
+        cache=False,
+        batch=settings,
     )
-    return vj.judge(dataset, asked, out, progress=False, mode="text", **{"resume": True, **options})
+    return vj.judge(
+        dataset, asked, out, progress=False, mode="text", **{"resume": True, **options}
+    )
 
 
 def causes(out: Path) -> Counter[str]:
-    lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+    ]
     return Counter(line.get("cause") or line["status"] for line in lines)
 
 
@@ -71,7 +90,9 @@ def test_a_batch_that_cannot_be_looked_at_is_not_paid_for_again(
 ) -> None:
     with Refusing({("GET", "/batches/batch_2"): 401}) as fake:
         for _ in range(2):
-            with pytest.raises(RunError, match="batch batch_2: HTTP 401: not for you; continue"):
+            with pytest.raises(
+                RunError, match="batch batch_2: HTTP 401: not for you; continue"
+            ):
                 judged(fake, dataset, tmp_path, retry_errors=True)
         fake.refused = {}
         judged(fake, dataset, tmp_path)
@@ -80,7 +101,9 @@ def test_a_batch_that_cannot_be_looked_at_is_not_paid_for_again(
         assert len(fake.batches) == 3
 
 
-def test_a_batch_that_is_gone_is_submitted_again_on_request(dataset: Path, tmp_path: Path) -> None:
+def test_a_batch_that_is_gone_is_submitted_again_on_request(
+    dataset: Path, tmp_path: Path
+) -> None:
     with Refusing({("GET", "/batches/batch_2"): 404}) as fake:
         for _ in range(2):
             judged(fake, dataset, tmp_path)
@@ -105,7 +128,9 @@ def cancelled(dataset: Path, out: Path, fake: FakeBatches) -> None:
         batch.cancelled, batch.outcomes = True, dict.fromkeys(batch.outcomes, "gone")
     fake.paid.clear()
     fake._openai_line = lambda kind, name, body, outcome: (  # type: ignore[method-assign]
-        None if outcome == "gone" else FakeBatches._openai_line(fake, kind, name, body, outcome)
+        None
+        if outcome == "gone"
+        else FakeBatches._openai_line(fake, kind, name, body, outcome)
     )
     fake.faults = Faults(slow_s=0)
 
@@ -142,12 +167,15 @@ def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(
 
         def poor(*words: Any, **more: Any) -> Any:
             if len(fake.batches) == 1:
-                return web.json_response({"error": {"message": "no credit"}}, status=402)
+                return web.json_response(
+                    {"error": {"message": "no credit"}}, status=402
+                )
             return made(*words, **more)
 
         fake._made = poor  # type: ignore[method-assign]
         with pytest.raises(
-            RunError, match="no batch was made: HTTP 402: no credit; continue with --resume"
+            RunError,
+            match="no batch was made: HTTP 402: no credit; continue with --resume",
         ):
             judged(fake, dataset, tmp_path, size=1)
         assert causes(tmp_path) == {"ok": 1}

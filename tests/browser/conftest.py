@@ -15,19 +15,21 @@ from PIL import Image
 from browsing import CHROMIUM, DRIVER, Browser, Studio
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 
-AXE = [Path(p) for p in (os.environ.get("VISUALJUDGE_AXE", ""), ".venv/axe.min.js") if p]
+AXE = [
+    Path(p) for p in (os.environ.get("VISUALJUDGE_AXE", ""), ".venv/axe.min.js") if p
+]
 PROMPT = (
     "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich of the two predictions "
     "is better, A or B?"
 )
-NASTY = (
-    "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
-)
+NASTY = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
 
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    pytest.importorskip("selenium", reason="Selenium is not installed: run make test-browser")
+    pytest.importorskip(
+        "selenium", reason="Selenium is not installed: run make test-browser"
+    )
     if CHROMIUM is None or DRIVER is None:
         pytest.skip(
             "Chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
@@ -51,7 +53,9 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 
 def _photograph(path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    pixels = np.repeat(np.repeat(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8), 10, 0), 10, 1)
+    pixels = np.repeat(
+        np.repeat(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8), 10, 0), 10, 1
+    )
     Image.fromarray(pixels).save(path)
 
 
@@ -64,8 +68,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def three(i: int) -> tuple[str, ...]:
         return tuple(names[(i + k) % 12] for k in range(3))
 
-    changes = {"prompt": PROMPT, "encoding": "pixel_s0_m0", "class_of_interest": ("cat", NASTY)}
-    questions = [pair(i, (i % 8 + 0.5, 9.5), images=three(i), **changes) for i in range(3000)]
+    changes = {
+        "prompt": PROMPT,
+        "encoding": "pixel_s0_m0",
+        "class_of_interest": ("cat", NASTY),
+    }
+    questions = [
+        pair(i, (i % 8 + 0.5, 9.5), images=three(i), **changes) for i in range(3000)
+    ]
     questions += [ranking(i, (1.0, 5.0, 9.0, 3.0), prompt=NASTY) for i in range(6)]
     questions += [scoring(i, float(i), image_id=NASTY) for i in range(6)]
     root = write_dataset(home / "ds", questions)
@@ -78,7 +88,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for order in ("AB", "BA")
     ]
     write_run(home / "runs/one", root, mixed, judge=f"one {NASTY}")
-    write_run(home / "runs/two", root, [said(q, "B") for q in questions[:900]], judge="two")
+    write_run(
+        home / "runs/two", root, [said(q, "B") for q in questions[:900]], judge="two"
+    )
     return home
 
 

@@ -40,7 +40,9 @@ THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 
 
 def test_every_template_is_looked_at() -> None:
-    held = {entry.name for entry in (files("visualjudge.studio") / "templates").iterdir()}
+    held = {
+        entry.name for entry in (files("visualjudge.studio") / "templates").iterdir()
+    }
     assert held - PARTS == SHOWN.keys()
     assert set(SHOWN.values()) <= globals().keys()
 
@@ -52,7 +54,9 @@ def _served(app: Any) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    config = uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, port=port, log_level="critical", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
     thread.start()
@@ -67,7 +71,9 @@ def _served(app: Any) -> Iterator[str]:
 def test_pages_of_a_dataset(browser: Any, studio: Any, axe: str, theme: str) -> None:
     browser.theme(theme)
     browser.open(studio.address)
-    link = browser.until("return document.querySelector('.tile h2 a')?.getAttribute('href')")
+    link = browser.until(
+        "return document.querySelector('.tile h2 a')?.getAttribute('href')"
+    )
     run = browser.js("return document.querySelector('[data-run]').dataset.run")
     assert faults(browser, axe) == []
     for page in (
@@ -99,7 +105,9 @@ def test_pages_while_a_dataset_is_indexed(
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
-    site = Site(find_places([write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])]), tmp_path)
+    site = Site(
+        find_places([write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])]), tmp_path
+    )
     slug = site.places.datasets[0].slug
     site._indexing = {slug: None}
     browser.theme(theme)
@@ -110,7 +118,9 @@ def test_pages_while_a_dataset_is_indexed(
             assert "reading the questions" in browser.until(told)
             assert faults(browser, axe) == []
         site._indexing = {}
-        browser.until("return location.pathname !== '/' && document.querySelector('vj-grid')")
+        browser.until(
+            "return location.pathname !== '/' && document.querySelector('vj-grid')"
+        )
         browser.until(CARDS)
         browser.open("about:blank")
     browser.complaints()  # the page asked for what was still being read
@@ -126,10 +136,13 @@ def test_pages_of_a_study(browser: Any, axe: str, theme: str, tmp_path: Path) ->
     from visualjudge.studio.site import Site
 
     questions: list[Any] = [
-        pair(i, (9.0, 1.0), prompt="A or B?", ties=("tie", "both_bad")) for i in range(3)
+        pair(i, (9.0, 1.0), prompt="A or B?", ties=("tie", "both_bad"))
+        for i in range(3)
     ]
     questions += [ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0)]
-    site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
+    site = Site(
+        find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache"
+    )
     (tmp_path / "how.md").write_text("# Look well\n\n[no link](https://example.org)")
     settings = Settings(practice=1, least_seconds=0)
     pages = people_pages(

@@ -37,19 +37,27 @@ def runs(home: str) -> list[str]:
 def _choose(browser: Any, facet: str, value: str) -> None:
     browser.until("return document.querySelector('vj-facets input')")
     box = f"f-{facet}-{value}"
-    browser.js("document.getElementById(arguments[0]).closest('details').open = true", box)
+    browser.js(
+        "document.getElementById(arguments[0]).closest('details').open = true", box
+    )
     browser.js("document.getElementById(arguments[0]).click()", box)
 
 
-def test_filter_open_flicker_zoom_to_one_pixel_next(browser: Any, studio: Any, slug: str) -> None:
+def test_filter_open_flicker_zoom_to_one_pixel_next(
+    browser: Any, studio: Any, slug: str
+) -> None:
     browser.open(f"{studio.address}/d/{slug}")
     browser.until(CARDS)
     _choose(browser, "margin", "4 and more")
-    browser.until("return document.querySelector('.total').textContent.includes(' of ')")
+    browser.until(
+        "return document.querySelector('.total').textContent.includes(' of ')"
+    )
     browser.until(CARDS)
     assert "margin=4+and+more" in browser.driver.current_url
     browser.js("document.querySelector('.card:not(.loading)').click()")
-    browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
+    browser.until(
+        "return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'"
+    )
     browser.keys("f")
     assert browser.until(f"{SHOWN} === 'A'")
     browser.keys("f")
@@ -62,7 +70,9 @@ def test_filter_open_flicker_zoom_to_one_pixel_next(browser: Any, studio: Any, s
     browser.keys("j")
     browser.until("return location.href !== arguments[0]", first)
     assert "margin=4+and+more" in browser.driver.current_url
-    browser.until("return document.querySelector('.steps')?.textContent.trim().startsWith('2 of')")
+    browser.until(
+        "return document.querySelector('.steps')?.textContent.trim().startsWith('2 of')"
+    )
     browser.keys("k")
     browser.until("return location.href === arguments[0]", first)
 
@@ -73,7 +83,9 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(
     from PIL import Image
 
     browser.open(f"{studio.address}/d/{slug}/q/q0")
-    browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
+    browser.until(
+        "return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'"
+    )
     browser.keys("8")
     browser.until(f"{SCALE} === 8")
     colors = browser.until(
@@ -85,7 +97,9 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(
           })))))"""
     )
     for color, name in zip(colors, ("image_1", "image_2"), strict=True):
-        assert tuple(color) == Image.open(folder / f"ds/media/{name}.png").getpixel((80, 60))
+        assert tuple(color) == Image.open(folder / f"ds/media/{name}.png").getpixel(
+            (80, 60)
+        )
 
 
 def test_slider_and_difference_show(browser: Any, studio: Any, slug: str) -> None:
@@ -124,10 +138,14 @@ def test_judges_are_compared_within_the_filters_of_the_grid(
     browser.open(f"{studio.address}/d/{slug}?sort=margin")
     browser.until(CARDS)
     _choose(browser, "margin", "2 to 4")
-    browser.until("return new URLSearchParams(location.search).get('margin') === '2 to 4'")
+    browser.until(
+        "return new URLSearchParams(location.search).get('margin') === '2 to 4'"
+    )
     browser.js("document.querySelector('a[href*=judges]').click()")
     browser.until("return location.pathname.endsWith('/judges')")
-    assert "Margin: 2 to 4" in browser.js("return document.querySelector('main').textContent")
+    assert "Margin: 2 to 4" in browser.js(
+        "return document.querySelector('main').textContent"
+    )
 
 
 def test_a_note_is_saved_while_one_types(browser: Any, studio: Any, slug: str) -> None:
@@ -136,12 +154,16 @@ def test_a_note_is_saved_while_one_types(browser: Any, studio: Any, slug: str) -
     browser.until("return document.querySelector('vj-mark textarea')")
     browser.js("document.querySelector('vj-mark textarea').focus()")
     browser.keys(*"why")
-    assert browser.js("return document.querySelector('vj-mark textarea').value") == "why"
+    assert (
+        browser.js("return document.querySelector('vj-mark textarea').value") == "why"
+    )
     browser.driver.refresh()  # at once: the page that goes saves it
     browser.until("return document.querySelector('vj-mark textarea')?.value === 'why'")
     browser.js("document.querySelector('vj-mark textarea').focus()")
     browser.keys("?")
-    browser.until("return document.querySelector('vj-mark [role=status]').textContent === 'Saved.'")
+    browser.until(
+        "return document.querySelector('vj-mark [role=status]').textContent === 'Saved.'"
+    )
     assert browser.js("return document.activeElement.localName") == "textarea"
 
 
@@ -166,7 +188,9 @@ def test_questions_are_starred_and_tagged(
     browser.until("return document.querySelector('vj-mark [aria-pressed=true]')")
     browser.js("document.querySelector('vj-mark input').value = 'odd <b>'")
     browser.js("document.querySelector('vj-mark form button').click()")
-    browser.until("return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')")
+    browser.until(
+        "return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')"
+    )
     browser.open(f"{studio.address}/d/{slug}?star=starred")
     browser.until(CARDS)
     assert browser.js(
@@ -182,7 +206,9 @@ def test_questions_are_starred_and_tagged(
     )
     browser.until("return document.querySelector('vj-grid').hasAttribute('data-empty')")
     browser.open(f"{studio.address}/d/{slug}/q/q7")
-    browser.until("return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')")
+    browser.until(
+        "return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')"
+    )
     assert (
         browser.js(
             "return document.querySelector('vj-mark [aria-pressed]').getAttribute('aria-pressed')"
@@ -200,7 +226,9 @@ def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(
     browser.open(f"{studio.address}/d/{slug}")
     browser.until(CARDS)
     assert browser.js("return document.querySelectorAll('.card').length") < 60
-    browser.js("const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight")
+    browser.js(
+        "const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight"
+    )
     browser.until(
         "return [...document.querySelectorAll('.card')].some((c) => c.dataset.id === 's5')"
     )
@@ -212,20 +240,34 @@ def test_a_grid_taller_than_a_browser_allows_is_scrolled_to_its_end(
 ) -> None:
     browser.open(f"{studio.address}/d/{slug}?at=0")
     browser.until(CARDS)
-    browser.js("const g = document.querySelector('vj-grid'); g.total = 2_000_000; g.measure(0)")
-    assert browser.js("return document.querySelector('.grid-space').offsetHeight") <= 8_000_000
+    browser.js(
+        "const g = document.querySelector('vj-grid'); g.total = 2_000_000; g.measure(0)"
+    )
+    assert (
+        browser.js("return document.querySelector('.grid-space').offsetHeight")
+        <= 8_000_000
+    )
     for card in (1_000_000, 1_999_999):
         browser.js("document.querySelector('vj-grid').goTo(arguments[0])", card)
         columns = browser.js("return document.querySelector('vj-grid').columns")
         assert (
-            abs(browser.js("return document.querySelector('vj-grid').first") - card) < 6 * columns
+            abs(browser.js("return document.querySelector('vj-grid').first") - card)
+            < 6 * columns
         )
-    browser.js("const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight")
-    browser.until("return [...document.querySelector('vj-grid').cards.keys()].includes(1_999_999)")
-    browser.js("const g = document.querySelector('vj-grid'); g.total = 10; g.measure(0)")
+    browser.js(
+        "const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight"
+    )
+    browser.until(
+        "return [...document.querySelector('vj-grid').cards.keys()].includes(1_999_999)"
+    )
+    browser.js(
+        "const g = document.querySelector('vj-grid'); g.total = 10; g.measure(0)"
+    )
 
 
-def test_cards_are_reached_by_the_keyboard(browser: Any, studio: Any, slug: str) -> None:
+def test_cards_are_reached_by_the_keyboard(
+    browser: Any, studio: Any, slug: str
+) -> None:
     from selenium.webdriver.common.keys import Keys
 
     browser.open(f"{studio.address}/d/{slug}")
@@ -237,7 +279,9 @@ def test_cards_are_reached_by_the_keyboard(browser: Any, studio: Any, slug: str)
     browser.until("return location.pathname.endsWith('/q/q1')")
 
 
-def test_hostile_texts_stay_texts(browser: Any, studio: Any, slug: str, runs: list[str]) -> None:
+def test_hostile_texts_stay_texts(
+    browser: Any, studio: Any, slug: str, runs: list[str]
+) -> None:
     pages = [
         "",
         f"/d/{slug}",
@@ -256,7 +300,13 @@ def test_hostile_texts_stay_texts(browser: Any, studio: Any, slug: str, runs: li
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_no_serious_fault(
-    browser: Any, studio: Any, slug: str, runs: list[str], axe: str, theme: str, width: int
+    browser: Any,
+    studio: Any,
+    slug: str,
+    runs: list[str],
+    axe: str,
+    theme: str,
+    width: int,
 ) -> None:
     browser.size(width, 900)
     browser.theme(theme)
@@ -293,7 +343,8 @@ def test_what_is_wrong_with_a_large_margin_is_three_clicks_from_home(
     for value in ("4 and more", "wrong"):
         browser.until(click, "vj-facets label", value)
         browser.until(
-            "return document.querySelector('.chips').textContent.includes(arguments[0])", value
+            "return document.querySelector('.chips').textContent.includes(arguments[0])",
+            value,
         )
     browser.until(CARDS)
 

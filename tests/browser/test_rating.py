@@ -131,7 +131,9 @@ def test_a_corrected_ranking_is_written_with_the_new_order(
         browser.until(SLOT + " === arguments[0]", slot)
         browser.keys(*letters.lower()[::-1], "\ue007")
         browser.until(NEXT, slot)
-        first, corrected = (line["value"] for line in _lines(study)[-2:])  # in the stored letters
+        first, corrected = (
+            line["value"] for line in _lines(study)[-2:]
+        )  # in the stored letters
         assert corrected == first[::-1]
     finally:
         study.kill()
@@ -152,27 +154,40 @@ def test_a_letter_of_a_ranking_does_not_change_the_view(
             "stage.dataset.layers = JSON.stringify([layer('A'), layer('B')]);"
             "document.querySelector('.rate-main').append(stage)"
         )
-        browser.until("return document.querySelector('vj-stage')?.dataset.mode === 'side'")
+        browser.until(
+            "return document.querySelector('vj-stage')?.dataset.mode === 'side'"
+        )
         browser.keys("d")
         browser.until("return document.querySelector('vj-rater').chosen === 'D'")
         assert browser.js("return document.querySelector('vj-stage').mode") == "side"
         browser.keys("f")
-        browser.until("return document.querySelector('vj-stage').dataset.mode === 'flicker'")
+        browser.until(
+            "return document.querySelector('vj-stage').dataset.mode === 'flicker'"
+        )
     finally:
         study.kill()
 
 
-def test_a_held_key_answers_one_question_and_no_unseen_one(browser: Any, rating: Studio) -> None:
+def test_a_held_key_answers_one_question_and_no_unseen_one(
+    browser: Any, rating: Studio
+) -> None:
     browser.open(rating.links["anna"])
     slot = browser.until(SLOT)
     while browser.js(KIND)[0] != "pairwise":
         _answer(browser)
         slot = browser.until(NEXT, slot)
-    before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
-    browser.js(PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)")
+    before = (
+        len(_lines(rating))
+        if (Path(rating.arguments[2]) / "verdicts.jsonl").exists()
+        else 0
+    )
+    browser.js(
+        PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)"
+    )
     browser.until(NEXT, slot)
     browser.js(
-        PRESS + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) "
+        PRESS
+        + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) "
         "press(false)"
     )
     browser.until(
@@ -183,7 +198,8 @@ def test_a_held_key_answers_one_question_and_no_unseen_one(browser: Any, rating:
 
 def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
     questions = [
-        pair(i, (9.0, 1.0), prompt=f"A or B, {i}?", ties=("tie", "both_bad")) for i in range(6)
+        pair(i, (9.0, 1.0), prompt=f"A or B, {i}?", ties=("tie", "both_bad"))
+        for i in range(6)
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
     (tmp_path / "how.md").write_text("# Look well\n\n<img src=x onerror=alert(1)>")
@@ -195,7 +211,15 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         "--instructions",
         str(tmp_path / "how.md"),
     )
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--show", "all", *design)
+    people = (
+        "--people",
+        str(tmp_path / "people"),
+        "--rater",
+        "anna",
+        "--show",
+        "all",
+        *design,
+    )
     study = Studio(str(dataset), *people, cache=tmp_path / "cache")
     try:
         browser.open(study.links["anna"])
@@ -220,7 +244,11 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         browser.js("document.querySelector('[aria-keyshortcuts=T]').click()")
         browser.until(NEXT, slot)
         lines = _lines(study)
-        assert [line["purpose"] for line in lines] == ["practice", "question", "question"]
+        assert [line["purpose"] for line in lines] == [
+            "practice",
+            "question",
+            "question",
+        ]
         assert [line["value"] for line in lines[1:]] == ["both_bad", "tie"]
         assert min(line["latency_s"] for line in lines) >= 1.5
     finally:
@@ -277,13 +305,17 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             for left in (1, 0):
                 _swipe(browser, -120)
                 browser.until(
-                    "return document.querySelector('vj-stage').unseen.length === arguments[0]", left
+                    "return document.querySelector('vj-stage').unseen.length === arguments[0]",
+                    left,
                 )
             _swipe(browser, 120)
-            browser.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
+            browser.until(
+                "return document.querySelector('vj-stage').dataset.shown === 'A'"
+            )
             browser.js("document.querySelector('.choice').click()")
             browser.until(
-                "return document.querySelector('vj-rater').question?.slot !== arguments[0]", slot
+                "return document.querySelector('vj-rater').question?.slot !== arguments[0]",
+                slot,
             )
             assert len(_lines(rating)) == before + 1
         else:
@@ -316,17 +348,26 @@ def phone(browser: Any) -> Iterator[Any]:
     )
     browser.size(400, 800)
     yield browser
-    browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    browser.driver.execute_cdp_cmd(
+        "Emulation.setTouchEmulationEnabled", {"enabled": False}
+    )
 
 
-def test_no_pinch_or_swipe_moves_an_image_out_of_the_stage(phone: Any, rating: Studio) -> None:
+def test_no_pinch_or_swipe_moves_an_image_out_of_the_stage(
+    phone: Any, rating: Studio
+) -> None:
     phone.open(rating.links["anna"])
     slot = phone.until(SLOT)
     while phone.js(KIND)[0] != "pairwise":
         slot = phone.until(NEXT, _answer(phone, None))
-    fitted = phone.until("return Number(document.querySelector('vj-stage').dataset.scale)")
+    fitted = phone.until(
+        "return Number(document.querySelector('vj-stage').dataset.scale)"
+    )
     _touch(phone, [(-50, 0), (50, 0)], [(-30, 0), (30, 0)])  # inwards: not below Fit
-    assert phone.js("return Number(document.querySelector('vj-stage').dataset.scale)") == fitted
+    assert (
+        phone.js("return Number(document.querySelector('vj-stage').dataset.scale)")
+        == fitted
+    )
     _touch(phone, [(0, 0)], [(-120, 0)])
     phone.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
     _touch(phone, [(-30, 0), (30, 0)], [(-90, 0), (90, 0)])
@@ -351,7 +392,9 @@ def test_no_pinch_or_swipe_moves_an_image_out_of_the_stage(phone: Any, rating: S
     assert _lines(rating)[-1]["status"] == "ok"
 
 
-def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(phone: Any, rating: Studio) -> None:
+def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(
+    phone: Any, rating: Studio
+) -> None:
     phone.open(rating.links["anna"])
     phone.until(SLOT)
     while phone.js(KIND)[0] != "pairwise":
@@ -374,22 +417,36 @@ def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(phone: Any, rati
 def _next_image(browser: Any) -> None:
     shown = browser.js("return document.querySelector('vj-stage').dataset.shown")
     browser.keys("\ue014")
-    browser.until("return document.querySelector('vj-stage').dataset.shown !== arguments[0]", shown)
+    browser.until(
+        "return document.querySelector('vj-stage').dataset.shown !== arguments[0]",
+        shown,
+    )
 
 
-def test_an_image_keeps_its_shape_in_every_view(phone: Any, folder: Path, tmp_path: Path) -> None:
+def test_an_image_keeps_its_shape_in_every_view(
+    phone: Any, folder: Path, tmp_path: Path
+) -> None:
     names = tuple(f"media/image_{i}.png" for i in range(6))
     options = "\n\n".join(f"{letter}. <image>" for letter in "ABCDE")
     prompt = f"<image>\n\nOptions:\n\n{options}\n\nRank them."
     five = ranking(
-        0, (1.0, 5.0, 9.0, 3.0, 2.0), prompt=prompt, images=names, encoding="pixel_s0_m0"
+        0,
+        (1.0, 5.0, 9.0, 3.0, 2.0),
+        prompt=prompt,
+        images=names,
+        encoding="pixel_s0_m0",
     )
     dataset = write_dataset(tmp_path / "ds", [five])
     (tmp_path / "ds/media").mkdir()
     for name in names:
         (tmp_path / "ds" / name).write_bytes((folder / "ds" / name).read_bytes())
     study = Studio(
-        str(dataset), "--people", str(tmp_path / "p"), "--rater", "anna", cache=tmp_path / "cache"
+        str(dataset),
+        "--people",
+        str(tmp_path / "p"),
+        "--rater",
+        "anna",
+        cache=tmp_path / "cache",
     )
     try:
         for width in (400, 1280):
@@ -398,12 +455,18 @@ def test_an_image_keeps_its_shape_in_every_view(phone: Any, folder: Path, tmp_pa
             phone.until(SLOT)
             for mode in ("side", "one", "flicker", "side", "difference", "one"):
                 phone.js(f"document.querySelector('[data-mode={mode}]').click()")
-                phone.until(f"return document.querySelector('vj-stage').dataset.mode === '{mode}'")
+                phone.until(
+                    f"return document.querySelector('vj-stage').dataset.mode === '{mode}'"
+                )
                 shapes = phone.js(
                     "return [...document.querySelectorAll('vj-stage canvas')].map((c) => [c.width, "
                     "c.height, c.clientWidth, c.clientHeight])"
                 )
-                assert all(shape[:2] == shape[2:] for shape in shapes), (width, mode, shapes)
+                assert all(shape[:2] == shape[2:] for shape in shapes), (
+                    width,
+                    mode,
+                    shapes,
+                )
     finally:
         study.kill()
 
@@ -419,11 +482,17 @@ def test_an_earlier_answer_can_be_left_as_it_is(browser: Any, rating: Studio) ->
     assert len(_lines(rating)) == 1
 
 
-def test_an_image_that_was_not_served_is_asked_for_again(browser: Any, rating: Studio) -> None:
+def test_an_image_that_was_not_served_is_asked_for_again(
+    browser: Any, rating: Studio
+) -> None:
     browser.driver.execute_cdp_cmd("Network.enable", {})
-    browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/people-image/*"]})
+    browser.driver.execute_cdp_cmd(
+        "Network.setBlockedURLs", {"urls": ["*/people-image/*"]}
+    )
     browser.open(rating.links["anna"])
-    browser.until("return document.querySelector('.toast').textContent.includes('keeps trying')")
+    browser.until(
+        "return document.querySelector('.toast').textContent.includes('keeps trying')"
+    )
     assert browser.js(SLOT) is None
     browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
     browser.until(SLOT)
@@ -486,7 +555,9 @@ def test_a_window_left_behind_moves_on_without_a_second_verdict(
         slot,
     )
     _answer(browser)
-    browser.until("return document.querySelector('.toast').textContent.includes('another window')")
+    browser.until(
+        "return document.querySelector('.toast').textContent.includes('another window')"
+    )
     browser.until(NEXT, slot)
     assert len(_lines(rating)) == 1
     assert all("409" in complaint for complaint in browser.complaints())
@@ -519,7 +590,12 @@ def test_an_answer_during_a_slow_undo_is_not_taken_for_another_window(
     slot = _answer(browser)
     browser.until(NEXT, slot)
     browser.driver.execute_cdp_cmd("Network.enable", {})
-    slow = {"offline": False, "latency": 400, "downloadThroughput": -1, "uploadThroughput": -1}
+    slow = {
+        "offline": False,
+        "latency": 400,
+        "downloadThroughput": -1,
+        "uploadThroughput": -1,
+    }
     browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", slow)
     try:
         browser.keys("u", "a", "b")  # both before the earlier question is there
@@ -535,9 +611,7 @@ def test_images_use_the_pane_and_legends_show_colours(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     names = tuple(f"media/image_{k}.png" for k in range(3))
-    legend = (
-        "<image>\n\nOptions:\n\nA. <image>\nLegend: cat = iris (#6258C4)\n\nB. <image>\n\nWhich?"
-    )
+    legend = "<image>\n\nOptions:\n\nA. <image>\nLegend: cat = iris (#6258C4)\n\nB. <image>\n\nWhich?"
     question = pair(0, (9.0, 1.0), images=names, prompt=legend, encoding="pixel_s0_m0")
     dataset = write_dataset(tmp_path / "ds", [question])
     (tmp_path / "ds/media").mkdir()
@@ -555,10 +629,12 @@ def test_images_use_the_pane_and_legends_show_colours(
         )
         assert len(widths) == 3
         assert min(widths) > 420  # above their legends, they were 368 pixels wide
-        text = browser.js("return document.querySelector('.text-option pre').textContent")
-        assert "#" not in text
-        assert browser.js("return document.querySelector('.swatch').style.background") == (
-            "rgb(98, 88, 196)"
+        text = browser.js(
+            "return document.querySelector('.text-option pre').textContent"
         )
+        assert "#" not in text
+        assert browser.js(
+            "return document.querySelector('.swatch').style.background"
+        ) == ("rgb(98, 88, 196)")
     finally:
         study.kill()

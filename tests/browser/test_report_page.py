@@ -65,7 +65,9 @@ def test_axe_finds_no_serious_fault(
     browser.theme(theme)
     address = address.replace("report.html", f"{name}.html")
     browser.open(address)
-    browser.js("for (const part of document.querySelectorAll('details')) part.open = true")
+    browser.js(
+        "for (const part of document.querySelectorAll('details')) part.open = true"
+    )
     assert faults(browser, axe) == []
     assert (
         browser.js(
@@ -95,7 +97,9 @@ def test_the_first_screen_has_the_answer_a_picture_and_at_most_eight_links(
 def test_a_summary_is_one_page_of_paper(browser: Any, address: str) -> None:
     summary = address.replace("report.html", "one.html")
     browser.open(summary)
-    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    printed = browser.driver.execute_cdp_cmd(
+        "Page.printToPDF", {"preferCSSPageSize": True}
+    )
     assert base64.b64decode(printed["data"]).count(b"/Type /Page\n") == 1
     assert set(browser.complaints()) == {summary}
 
@@ -113,7 +117,9 @@ def test_a_card_is_enlarged(browser: Any, address: str) -> None:
     assert set(browser.complaints()) == {address}
 
 
-def test_all_that_is_folded_is_printed_but_long_tables(browser: Any, address: str) -> None:
+def test_all_that_is_folded_is_printed_but_long_tables(
+    browser: Any, address: str
+) -> None:
     browser.open(address)
     browser.js("dispatchEvent(new Event('beforeprint'))")
     closed = "return [...document.querySelectorAll('details:not([open])')].map(d => d.className)"
@@ -129,7 +135,10 @@ def test_contents_bring_each_question_to_the_top(browser: Any, address: str) -> 
     for name in browser.js(
         "return [...document.querySelectorAll('#contents a')].map(link => link.hash.slice(1))"
     ):
-        browser.js("document.querySelector(`#contents a[href='#${arguments[0]}']`).click()", name)
+        browser.js(
+            "document.querySelector(`#contents a[href='#${arguments[0]}']`).click()",
+            name,
+        )
         top, end = browser.js(
             "return [document.getElementById(arguments[0]).getBoundingClientRect().top, "
             "scrollY + innerHeight >= document.documentElement.scrollHeight - 2]",
@@ -139,7 +148,9 @@ def test_contents_bring_each_question_to_the_top(browser: Any, address: str) -> 
     assert set(browser.complaints()) == {address}
 
 
-def test_a_table_sorts_by_the_column_that_is_pressed(browser: Any, address: str) -> None:
+def test_a_table_sorts_by_the_column_that_is_pressed(
+    browser: Any, address: str
+) -> None:
     browser.open(address)
     read = (
         "return [...document.querySelector('#tasks table').tBodies[0].rows].map(row => "

@@ -81,7 +81,9 @@ def test_no_page_has_a_serious_accessibility_fault(
     assert found == {}
 
 
-def test_search_finds_pages_and_asks_nobody_else(browser: Browser, address: str) -> None:
+def test_search_finds_pages_and_asks_nobody_else(
+    browser: Browser, address: str
+) -> None:
     browser.open(f"{address}/index.html")
     browser.js("document.querySelector('[data-md-component=search-query]').focus()")
     browser.keys(*"swap")

@@ -26,22 +26,38 @@ def _status(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 
 def test_clean_data_builds_validates_and_exports(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
     assert _status(monkeypatch, "build", data, "--out", out, "--workers", 1) == 0
     assert _status(monkeypatch, "describe", out) == 0
     assert "all checksums and rules hold" in capsys.readouterr().out
     assert (
-        _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl") == 0
+        _status(
+            monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl"
+        )
+        == 0
     )
     assert (
-        _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl") == 2
+        _status(
+            monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl"
+        )
+        == 2
     )
     assert "add --force" in capsys.readouterr().err
     assert (
         _status(
-            monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl", "--force"
+            monkeypatch,
+            "export",
+            out,
+            "--format",
+            "trl",
+            "--out",
+            tmp_path / "t.jsonl",
+            "--force",
         )
         == 0
     )
@@ -58,17 +74,23 @@ def test_bad_records_are_told_counted_and_left_out(
 ) -> None:
     records = [detection(k, k + 1.0) for k in range(3)]
     write_records(
-        data, "object_detection", [*records, detection(7, 11.0), detection(8, 1.0, image_id="gone")]
+        data,
+        "object_detection",
+        [*records, detection(7, 11.0), detection(8, 1.0, image_id="gone")],
     )
     assert (
-        _status(monkeypatch, "build", data, "--out", tmp_path / "out", "--workers", 1, *more)
+        _status(
+            monkeypatch, "build", data, "--out", tmp_path / "out", "--workers", 1, *more
+        )
         == status
     )
     first, second, last = capsys.readouterr().err.splitlines()
     assert first.startswith("object_detection_annotations.json: a07: final_score: ")
     assert second.startswith("object_detection_annotations.json: a08: image_id: ")
     assert last == "visualjudge: 2 invalid records left out"
-    assert json.loads((tmp_path / "out/dataset.json").read_text())["invalid_records"] == 2
+    assert (
+        json.loads((tmp_path / "out/dataset.json").read_text())["invalid_records"] == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +119,10 @@ def test_wrong_option_is_one_line_and_status_2(
 
 
 def test_tampered_dataset_ends_with_status_1_and_the_file(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
     _status(monkeypatch, "build", data, "--out", out, "--workers", 1)
@@ -107,7 +132,10 @@ def test_tampered_dataset_ends_with_status_1_and_the_file(
 
 
 def test_a_folder_of_images_that_was_renamed_is_a_few_lines(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
     _status(monkeypatch, "build", data, "--out", out, "--workers", 1)
@@ -121,9 +149,21 @@ def test_a_folder_of_images_that_was_renamed_is_a_few_lines(
 
 
 def test_build_says_how_much_it_left(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = ("build", data, "--out", tmp_path / "out", "--workers", 1, "--judge-pairs", 2)
+    words = (
+        "build",
+        data,
+        "--out",
+        tmp_path / "out",
+        "--workers",
+        1,
+        "--judge-pairs",
+        2,
+    )
     assert _status(monkeypatch, *words) == 0
     assert "object_detection: 2 of 3 pairs, 1 of 1 image (--judge-pairs 2)" in (
         capsys.readouterr().out

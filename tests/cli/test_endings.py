@@ -47,7 +47,9 @@ def labels(made: Example) -> Path:
         if row["question_type"] == "scoring"
     }
     path = made.out / "labels.csv"
-    pl.DataFrame({"annotation_id": list(asked), "score": list(asked.values())}).write_csv(path)
+    pl.DataFrame(
+        {"annotation_id": list(asked), "score": list(asked.values())}
+    ).write_csv(path)
     return path
 
 
@@ -89,7 +91,14 @@ RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "plan"),
     "export": (
-        lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"),
+        lambda made: (
+            "export",
+            made.dataset,
+            "--format",
+            "trl",
+            "--out",
+            made.out / "t.jsonl",
+        ),
         "judge",
     ),
     "label": (
@@ -102,7 +111,16 @@ ENDINGS = {
         "card",
     ),
     "probe": (
-        lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"),
+        lambda made: (
+            "probe",
+            made.data,
+            "--only",
+            "tool",
+            "--n",
+            4,
+            "--out",
+            made.out / "probes",
+        ),
         "judge",
     ),
     "build": (lambda made: ("build", made.data, "--out", made.out / "built"), "judge"),
@@ -115,7 +133,13 @@ ENDINGS = {
     "describe dataset": (lambda made: ("describe", made.dataset), "judge"),
     "init": (lambda made: ("init", made.out / "project"), "import"),
     "mmbench circular": (
-        lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"),
+        lambda made: (
+            "mmbench",
+            "circular",
+            choices(made),
+            "--out",
+            made.out / "r.tsv",
+        ),
         "mmbench",
     ),
     "mmbench eval": (
@@ -127,12 +151,17 @@ ENDINGS = {
 
 @pytest.mark.parametrize("name", ENDINGS)
 def test_a_command_names_a_next_one_that_exists(
-    name: str, made: Example, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    made: Example,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words, following = ENDINGS[name]
     out, _ = said(capsys, monkeypatch, *words(made))
     (line,) = [
-        line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")
+        line.removeprefix("next: ")
+        for line in out.splitlines()
+        if line.startswith("next: ")
     ]
     assert line.startswith(f"visualjudge {following} ")
     assert problem(line) is None
@@ -156,9 +185,15 @@ def test_every_next_command_is_given_word_by_word() -> None:
             for node in ast.walk(ast.parse(file.read_text("utf-8")))
             if isinstance(node, ast.Call)
         )
-        named = [call for call in calls if getattr(call.func, "id", "") in ("following", "shell")]
+        named = [
+            call
+            for call in calls
+            if getattr(call.func, "id", "") in ("following", "shell")
+        ]
         for word in (word for call in named for word in call.args):
-            assert not isinstance(word, ast.JoinedStr), f"{file.name}: {ast.unparse(word)}"
+            assert not isinstance(word, ast.JoinedStr), (
+                f"{file.name}: {ast.unparse(word)}"
+            )
             assert not isinstance(word, ast.Constant) or " " not in str(word.value), (
                 f"{file.name}: {word.value}"
             )
@@ -176,34 +211,49 @@ def filled(queue: Path, rows: int = 10**6) -> bytes:
     """Give the first ``rows`` items of a queue a score; the bytes of the file."""
     table = pl.read_csv(queue, infer_schema=False).with_row_index()
     score = (
-        pl.when(pl.col("index") < rows).then(pl.lit("7")).otherwise(pl.lit(None, dtype=pl.String))
+        pl.when(pl.col("index") < rows)
+        .then(pl.lit("7"))
+        .otherwise(pl.lit(None, dtype=pl.String))
     )
     table.with_columns(score=score).drop("index").write_csv(queue)
     return queue.read_bytes()
 
 
 def test_a_queue_is_drawn_anew_only_as_long_as_nobody_has_labelled(
-    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    made: Example,
+    there: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     again = ("label", made.run, "--n", 9, "--out", "next.csv")
     for _ in range(2):
         assert "next: visualjudge correct" in said(capsys, monkeypatch, *again)[0]
     kept = filled(there / "next.csv", rows=1)
-    assert "must be a new file or a queue without labels" in said(capsys, monkeypatch, *again)[1]
+    assert (
+        "must be a new file or a queue without labels"
+        in said(capsys, monkeypatch, *again)[1]
+    )
     assert (there / "next.csv").read_bytes() == kept
 
 
 def test_the_next_command_of_correct_and_card_can_be_given(
-    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    made: Example,
+    there: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("next.csv", "more.csv"):
         said(capsys, monkeypatch, "label", made.run, "--n", 12, "--out", name)
         filled(there / name)
     for command in (("correct", made.run, "--labels", "next.csv"), ("card", made.run)):
         (line,) = [
-            x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")
+            x
+            for x in said(capsys, monkeypatch, *command)[0].splitlines()
+            if x.startswith("next: ")
         ]
-        out, err = said(capsys, monkeypatch, *shlex.split(line.removeprefix("next: visualjudge ")))
+        out, err = said(
+            capsys, monkeypatch, *shlex.split(line.removeprefix("next: visualjudge "))
+        )
         assert f"next: visualjudge {command[0]}" in out and not err
 
 
@@ -211,7 +261,11 @@ def test_one_of_a_thing_is_said_in_the_singular(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_dataset(tmp_path / "set", [pair(0, (9.0, 1.0))])
-    run, table, replies = tmp_path / "run", tmp_path / "t.tsv", tmp_path / "replies.jsonl"
+    run, table, replies = (
+        tmp_path / "run",
+        tmp_path / "t.tsv",
+        tmp_path / "replies.jsonl",
+    )
     table.write_text(
         "index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n"
     )
@@ -233,10 +287,18 @@ def test_one_of_a_thing_is_said_in_the_singular(
 
 
 def test_agreement_without_people_is_an_error_that_names_the_reason(
-    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    made: Example,
+    there: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    out, err = said(capsys, monkeypatch, "agreement", "--run", made.run, "--run", made.run)
-    assert not out and "visualjudge: nothing to compare: ratings of people are needed" in err
+    out, err = said(
+        capsys, monkeypatch, "agreement", "--run", made.run, "--run", made.run
+    )
+    assert (
+        not out
+        and "visualjudge: nothing to compare: ratings of people are needed" in err
+    )
     assert "ratings repeat an item" in err
 
 
@@ -269,20 +331,43 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
 
 
 def test_a_judge_that_gave_no_score_is_named_beside_people(
-    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    made: Example,
+    there: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     only = there / "pairs"
-    asked = ("--type", "pairwise", "--backend", "baseline", "--model", "random", "--out", only)
+    asked = (
+        "--type",
+        "pairwise",
+        "--backend",
+        "baseline",
+        "--model",
+        "random",
+        "--out",
+        only,
+    )
     said(capsys, monkeypatch, "judge", made.dataset, *asked)
-    _, err = said(capsys, monkeypatch, "agreement", ratings(there / "people.csv", 2), "--run", only)
+    _, err = said(
+        capsys,
+        monkeypatch,
+        "agreement",
+        ratings(there / "people.csv", 2),
+        "--run",
+        only,
+    )
     assert (
-        err == "visualjudge: pairs: no rating in common with people: the judge has no usable score "
+        err
+        == "visualjudge: pairs: no rating in common with people: the judge has no usable score "
         "of a named source\n"
     )
 
 
 def test_after_the_last_label_there_is_nothing_to_draw(
-    made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    made: Example,
+    there: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every = labels(made)
     assert (
@@ -291,7 +376,9 @@ def test_after_the_last_label_there_is_nothing_to_draw(
     )
     assert (
         "at most the 0 annotations without a label"
-        in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x.csv")[1]
+        in said(
+            capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x.csv"
+        )[1]
     )
 
 

@@ -38,7 +38,15 @@ def scene(tmp_path: Path) -> Path:
 def call(scene: Path, *options: str) -> int:
     task = [] if "--task" in options else ["--task", "object_detection"]
     base = [*task, "--gt", f"{scene}/gt.json", "--images", f"{scene}/images"]
-    sys.argv = ["visualjudge", "import", "coco", *base, "--out", f"{scene}/data", *options]
+    sys.argv = [
+        "visualjudge",
+        "import",
+        "coco",
+        *base,
+        "--out",
+        f"{scene}/data",
+        *options,
+    ]
     with pytest.raises(SystemExit) as ended:
         run()
     code = ended.value.code
@@ -65,7 +73,12 @@ def test_two_sources_in_one_call_are_scored_class_by_class(
     ]
     assert call(scene, *pred) == 0
     scores = {name: one["final_score"] for name, one in records(scene).items()}
-    assert scores == {"good:a:cat": 10.0, "good:a:dog": 10.0, "half:a:cat": 1.0, "half:a:dog": 10.0}
+    assert scores == {
+        "good:a:cat": 10.0,
+        "good:a:dog": 10.0,
+        "half:a:cat": 1.0,
+        "half:a:dog": 10.0,
+    }
     shown = records(scene)["half:a:cat"]
     assert shown["class_of_interest"] == ["cat"]
     assert [one["label"] for one in shown["prediction"]["detections"]] == ["cat"]
@@ -73,7 +86,14 @@ def test_two_sources_in_one_call_are_scored_class_by_class(
 
 
 def test_all_classes_together(scene: Path) -> None:
-    options = ["--pred", f"{scene}/half.json", "--source", "half", "--class-of-interest", "all"]
+    options = [
+        "--pred",
+        f"{scene}/half.json",
+        "--source",
+        "half",
+        "--class-of-interest",
+        "all",
+    ]
     assert call(scene, *options) == 0
     (one,) = records(scene).values()
     assert one["class_of_interest"] is None and one["final_score"] == 5.5
@@ -158,8 +178,13 @@ def test_a_table_names_its_sources_itself(
     assert rated(tmp_path, "output,score,prompt,source", "--score-range", "1", "5") == 0
     told = capsys.readouterr()
     assert "next: visualjudge describe" in told.out and "warning" not in told.err
-    rows = json.loads((tmp_path / "data/annotations/generation_t2i_annotations.json").read_text())
-    assert {(one["source"], one["final_score"]) for one in rows} == {("sdxl", 0.0), ("flux", 10.0)}
+    rows = json.loads(
+        (tmp_path / "data/annotations/generation_t2i_annotations.json").read_text()
+    )
+    assert {(one["source"], one["final_score"]) for one in rows} == {
+        ("sdxl", 0.0),
+        ("flux", 10.0),
+    }
     assert rated(tmp_path, "output,score,prompt,model") == 2
     assert (
         "must have a column 'source', got output, score, prompt, model; --source"
@@ -173,7 +198,8 @@ def test_a_missing_column_is_told_once_with_those_that_are_there(
     assert rated(tmp_path, "file,score,prompt,source") == 2
     told = capsys.readouterr().err
     assert (
-        "must have a column 'output', got file, score, prompt, source; --column output=NAME" in told
+        "must have a column 'output', got file, score, prompt, source; --column output=NAME"
+        in told
     )
     assert rated(tmp_path, "file,score,prompt,source", "--column", "output=file") == 0
 
@@ -186,23 +212,37 @@ def test_scores_from_1_to_5_without_a_range_are_warned_of(
         "all 2 values are whole or half numbers from 1 to 5, and were read as ranging from 0 to 10"
         in capsys.readouterr().err
     )
-    assert rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0
+    assert (
+        rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0
+    )
     assert "warning" not in capsys.readouterr().err
 
 
 def test_a_source_too_few_is_wrong_usage(scene: Path) -> None:
     assert (
-        call(scene, "--pred", f"{scene}/good.json", "--pred", f"{scene}/half.json", "--source", "x")
+        call(
+            scene,
+            "--pred",
+            f"{scene}/good.json",
+            "--pred",
+            f"{scene}/half.json",
+            "--source",
+            "x",
+        )
         == 2
     )
 
 
-def test_a_missing_file_is_one_line(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_one_line(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call(scene, "--pred", f"{scene}/none.json", "--source", "x") == 1
     assert capsys.readouterr().err == f"visualjudge: {scene}/none.json: no such file\n"
 
 
-def imported(scene: Path, found: list[dict], *options: str, truth: list[dict] | None = None) -> int:
+def imported(
+    scene: Path, found: list[dict], *options: str, truth: list[dict] | None = None
+) -> int:
     (scene / "pred.json").write_text(json.dumps(found))
     if truth is not None:
         known = json.loads((scene / "gt.json").read_text())
@@ -230,21 +270,31 @@ def test_where_nothing_matches_nothing_is_left_out(
     exchanged = [row(2, 0, 0, 10, 10, score=0.9), row(1, 10, 0, 8, 8, score=0.2)]
     assert imported(scene, exchanged) == 0
     assert (
-        "no prediction matches a truth at IoU (OKS) 0.5, so all are kept" in capsys.readouterr().out
+        "no prediction matches a truth at IoU (OKS) 0.5, so all are kept"
+        in capsys.readouterr().out
     )
-    assert [len(one["prediction"]["detections"]) for one in records(scene).values()] == [1, 1]
+    assert [
+        len(one["prediction"]["detections"]) for one in records(scene).values()
+    ] == [1, 1]
 
 
 def test_a_prediction_without_a_score_is_told(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8)]) == 0
-    assert "predictions without a score: 1 of 2; AP and the threshold" in capsys.readouterr().out
-    assert imported(scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace") == 0
+    assert (
+        "predictions without a score: 1 of 2; AP and the threshold"
+        in capsys.readouterr().out
+    )
+    assert (
+        imported(scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace") == 0
+    )
     assert "predictions without a score: 2 of 2" in capsys.readouterr().out
 
 
-def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doubtful_truth_is_told_by_kind(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cat = row(1, 0, 0, 10, 10, id=1)
     truth = [
         cat,
@@ -270,8 +320,14 @@ def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("repeats", "line"),
     [
-        ([0, 1], "warning: predictions identical to another of their image: 2 of 4; remove them"),
-        ([0], "warning: predictions identical to another of their image: 1 of 3; remove them"),
+        (
+            [0, 1],
+            "warning: predictions identical to another of their image: 2 of 4; remove them",
+        ),
+        (
+            [0],
+            "warning: predictions identical to another of their image: 1 of 3; remove them",
+        ),
         ([], ""),
     ],
 )
@@ -290,11 +346,19 @@ def test_predictions_that_are_listed_twice_are_counted(
 @pytest.mark.parametrize("truth", [[], [row(1, 0, 0, 10, 10, iscrowd=1)]])
 @pytest.mark.parametrize("options", [(), ("--class-of-interest", "all")])
 def test_an_import_without_any_ground_truth_fails(
-    scene: Path, truth: list[dict], options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    scene: Path,
+    truth: list[dict],
+    options: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], *options, truth=truth) == 1
+    assert (
+        imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], *options, truth=truth) == 1
+    )
     err = capsys.readouterr().err
-    assert f"{scene}/gt.json: must contain ground truth for at least one image, got none" in err
+    assert (
+        f"{scene}/gt.json: must contain ground truth for at least one image, got none"
+        in err
+    )
     assert not (scene / "data").exists()
 
 
@@ -306,14 +370,19 @@ def test_an_image_without_ground_truth_beside_others_is_imported(scene: Path) ->
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)]) == 0
 
 
-def test_an_import_of_no_image_fails(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_import_of_no_image_fails(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     gt = json.loads((scene / "gt.json").read_text())
     (scene / "gt.json").write_text(json.dumps({**gt, "images": [], "annotations": []}))
     assert imported(scene, []) == 1
     assert f"{scene}/gt.json: nothing was imported" in capsys.readouterr().err
 
 
-YOLO, VOC = "1 0.25 0.5 0.5 1.0 0.9\n", "<annotation><filename>a.png</filename></annotation>"
+YOLO, VOC = (
+    "1 0.25 0.5 0.5 1.0 0.9\n",
+    "<annotation><filename>a.png</filename></annotation>",
+)
 LABELME = '{"shapes": [], "imagePath": "a.png"}'
 
 
@@ -326,7 +395,11 @@ LABELME = '{"shapes": [], "imagePath": "a.png"}'
     ],
 )
 def test_an_id_of_the_other_type_is_named(
-    scene: Path, field: str, value: object, told: str, capsys: pytest.CaptureFixture[str]
+    scene: Path,
+    field: str,
+    value: object,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert imported(scene, [{**row(1, 0, 0, 10, 10, score=0.9), field: value}]) == 1
     assert told in capsys.readouterr().err

@@ -43,7 +43,11 @@ class Done:
 def judge(tmp_path: Path, *args: Any, **env: str) -> Done:
     """The command in this process, which saves its start."""
     out, err, status = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         patch.setattr(os, "environ", environment(tmp_path, **env))
         patch.setattr(sys, "argv", ["visualjudge", "judge", *map(str, args)])
         try:
@@ -54,10 +58,14 @@ def judge(tmp_path: Path, *args: Any, **env: str) -> Done:
 
 
 def lines(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()
+    ]
 
 
-def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset: Path) -> None:
+def test_a_killed_run_resumes_to_one_verdict_a_question(
+    tmp_path: Path, dataset: Path
+) -> None:
     with running(ChaoticServer({}, delay_s=0.15)) as server:
         args = [
             dataset,
@@ -73,14 +81,18 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset:
             tmp_path / "run",
         ]
         process = subprocess.Popen(
-            [*COMMAND, *map(str, args)], env=environment(tmp_path), stderr=subprocess.PIPE
+            [*COMMAND, *map(str, args)],
+            env=environment(tmp_path),
+            stderr=subprocess.PIPE,
         )
         while server.did.total() < 6:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
-        (tmp_path / "run" / "verdicts.jsonl").write_bytes(before + b'{"id":"pairwise11","ord')
+        (tmp_path / "run" / "verdicts.jsonl").write_bytes(
+            before + b'{"id":"pairwise11","ord'
+        )
         asked = server.did.total()
         done = judge(tmp_path, *args, "--resume")
         assert done.returncode == 0, done.stderr
@@ -108,14 +120,25 @@ def test_a_repeated_run_comes_out_of_the_cache(tmp_path: Path, dataset: Path) ->
             assert done.returncode == 0
         assert server.did.total() == 12
     values = [
-        [(line["id"], line["value"]) for line in lines(tmp_path / name)] for name in ("one", "two")
+        [(line["id"], line["value"]) for line in lines(tmp_path / name)]
+        for name in ("one", "two")
     ]
     assert sorted(values[0]) == sorted(values[1])
 
 
-def test_a_budget_stops_the_run_and_resume_goes_on(tmp_path: Path, dataset: Path) -> None:
+def test_a_budget_stops_the_run_and_resume_goes_on(
+    tmp_path: Path, dataset: Path
+) -> None:
     with running(ChaoticServer({})) as server:
-        args = [dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / "run"]
+        args = [
+            dataset,
+            "--model",
+            "m",
+            "--base-url",
+            server.url,
+            "--out",
+            tmp_path / "run",
+        ]
         done = judge(tmp_path, *args, "--max-calls", 5)
         assert done.returncode == 1
         assert "5 calls" in done.stderr
@@ -124,7 +147,9 @@ def test_a_budget_stops_the_run_and_resume_goes_on(tmp_path: Path, dataset: Path
     assert len(lines(tmp_path / "run")) == 12
 
 
-def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset: Path) -> None:
+def test_no_budget_is_exceeded_by_concurrency_or_retries(
+    tmp_path: Path, dataset: Path
+) -> None:
     args = [
         dataset,
         "--model",
@@ -138,7 +163,9 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset
         "--base-url",
     ]
     with running(ChaoticServer({}, delay_s=0.02)) as server:
-        done = judge(tmp_path, *args, server.url, "--max-cost", "0.0005", "--price", "1/1")
+        done = judge(
+            tmp_path, *args, server.url, "--max-cost", "0.0005", "--price", "1/1"
+        )
         assert server.did["ok"] == 4
         assert (
             "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost 0.000101; 8 "
@@ -146,18 +173,34 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset
         )
     with running(ChaoticServer({}, delay_s=0.02, text="who knows")) as server:
         done = judge(
-            tmp_path, *args, server.url, "--resume", "--max-calls", 8, "--set", "retries=2"
+            tmp_path,
+            *args,
+            server.url,
+            "--resume",
+            "--max-calls",
+            8,
+            "--set",
+            "retries=2",
         )
         assert done.returncode == 2  # other retries are another run
         args[-2] = tmp_path / "other"
-        done = judge(tmp_path, *args, server.url, "--max-calls", 8, "--set", "retries=2")
+        done = judge(
+            tmp_path, *args, server.url, "--max-calls", 8, "--set", "retries=2"
+        )
         assert server.did["ok"] == 6 and len(lines(tmp_path / "other")) == 2
-        assert "(8 calls) is exceeded: 6 calls used, the next may add 3 calls" in done.stderr
-    done = judge(tmp_path, *args, server.url, "--max-calls", 2, "--set", "retries=2", "--resume")
+        assert (
+            "(8 calls) is exceeded: 6 calls used, the next may add 3 calls"
+            in done.stderr
+        )
+    done = judge(
+        tmp_path, *args, server.url, "--max-calls", 2, "--set", "retries=2", "--resume"
+    )
     assert done.returncode == 2 and "--max-calls must be at least 3" in done.stderr
 
 
-def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: Path) -> None:
+def test_a_refused_key_is_said_once_and_shown_nowhere(
+    tmp_path: Path, dataset: Path
+) -> None:
     key = "sk-test-0123456789abcdefghij"
     with running(ChaoticServer({"HTTP 401": 1.0})) as server:
         args = [
@@ -173,17 +216,29 @@ def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: P
         ]
         done = judge(tmp_path, *args, "--concurrency", 1, MY_KEY=key)
         assert server.did.total() == 1
-    assert (done.returncode, done.stderr) == (1, f"visualjudge: {server.url}: HTTP 401: no\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"visualjudge: {server.url}: HTTP 401: no\n",
+    )
     assert key not in done.stdout + done.stderr
     assert all(
-        key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+        key.encode() not in path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
     )
 
 
 def test_a_key_that_was_not_sent_is_said(tmp_path: Path, dataset: Path) -> None:
     with running(ChaoticServer({"HTTP 401": 1.0})) as server:
         done = judge(
-            tmp_path, dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / "run"
+            tmp_path,
+            dataset,
+            "--model",
+            "m",
+            "--base-url",
+            server.url,
+            "--out",
+            tmp_path / "run",
         )
     assert (
         "HTTP 401: no; no API key was sent: set it, or name its variable with --api-key-env"
@@ -192,12 +247,21 @@ def test_a_key_that_was_not_sent_is_said(tmp_path: Path, dataset: Path) -> None:
     done = judge(tmp_path, dataset, "--model", "m", "--out", tmp_path / "run2")
     assert "set OPENAI_API_KEY, or name its variable with --api-key-env" in done.stderr
     done = judge(
-        tmp_path, dataset, "--model", "m", "--api-key-env", "NOKEY", "--out", tmp_path / "run2"
+        tmp_path,
+        dataset,
+        "--model",
+        "m",
+        "--api-key-env",
+        "NOKEY",
+        "--out",
+        tmp_path / "run2",
     )
     assert "the environment variable NOKEY is not set\n" in done.stderr
 
 
-def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dataset: Path) -> None:
+def test_a_server_that_is_not_there_is_named_with_the_reason(
+    tmp_path: Path, dataset: Path
+) -> None:
     url = "http://joe:long-password@127.0.0.1:9/v1"
     done = judge(
         tmp_path,
@@ -221,17 +285,38 @@ def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dat
 def test_a_closed_port_is_reported_soon_however_many_questions(
     tmp_path: Path, dataset: Path
 ) -> None:
-    args = [dataset, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--set", "attempts=4"]
+    args = [
+        dataset,
+        "--model",
+        "m",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--set",
+        "attempts=4",
+    ]
     done = judge(tmp_path, *args, "--concurrency", 2, "--out", tmp_path / "run")
     assert done.returncode == 1
     assert "--resume --set retry_errors=true asks again" in done.stderr
     assert "no call was answered; --set attempts=25 waits" in done.stderr
     # four attempts of the first question, one of each other
-    assert "failed calls, including those that succeeded on retry: connection 15\n" in done.stderr
+    assert (
+        "failed calls, including those that succeeded on retry: connection 15\n"
+        in done.stderr
+    )
 
 
-def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset: Path) -> None:
-    args = [dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"]
+def test_a_dry_run_with_resume_counts_only_what_is_left(
+    tmp_path: Path, dataset: Path
+) -> None:
+    args = [
+        dataset,
+        "--backend",
+        "baseline",
+        "--model",
+        "first",
+        "--out",
+        tmp_path / "run",
+    ]
     judge(tmp_path, *args, "--limit", 5)
     before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
     assert "calls: 7\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
@@ -240,7 +325,9 @@ def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset:
     (tmp_path / "run" / "verdicts.jsonl").write_bytes(failed)
     assert (
         "calls: 9\n"
-        in judge(tmp_path, *args, "--set", "retry_errors=true", "--resume", "--dry-run").stdout
+        in judge(
+            tmp_path, *args, "--set", "retry_errors=true", "--resume", "--dry-run"
+        ).stdout
     )
     judge(tmp_path, *args, "--set", "retry_errors=true", "--resume")
     assert "calls: 0\n" in judge(tmp_path, *args, "--resume", "--dry-run").stdout
@@ -249,7 +336,14 @@ def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset:
 def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -> None:
     (tmp_path / "run").write_text("mine")
     done = judge(
-        tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"
+        tmp_path,
+        dataset,
+        "--backend",
+        "baseline",
+        "--model",
+        "first",
+        "--out",
+        tmp_path / "run",
     )
     assert done.returncode == 2
     assert (
@@ -293,13 +387,35 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
 def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
     for name, model in (("a", "oracle:1"), ("b", "oracle:1"), ("c", "first")):
         judge(
-            tmp_path, dataset, "--backend", "baseline", "--model", model, "--out", tmp_path / name
+            tmp_path,
+            dataset,
+            "--backend",
+            "baseline",
+            "--model",
+            model,
+            "--out",
+            tmp_path / name,
         )
-    panel = ["--backend", "panel", "--model", ",".join(str(tmp_path / name) for name in "abc")]
-    assert judge(tmp_path, dataset, *panel, "--out", tmp_path / "majority").returncode == 0
-    answers = {q["id"]: q["answer"] for q in json.loads((dataset / "questions.json").read_text())}
-    assert all(line["value"] == answers[line["id"]] for line in lines(tmp_path / "majority"))
-    assert json.loads((tmp_path / "majority" / "run.json").read_text())["simulated"] is True
+    panel = [
+        "--backend",
+        "panel",
+        "--model",
+        ",".join(str(tmp_path / name) for name in "abc"),
+    ]
+    assert (
+        judge(tmp_path, dataset, *panel, "--out", tmp_path / "majority").returncode == 0
+    )
+    answers = {
+        q["id"]: q["answer"]
+        for q in json.loads((dataset / "questions.json").read_text())
+    }
+    assert all(
+        line["value"] == answers[line["id"]] for line in lines(tmp_path / "majority")
+    )
+    assert (
+        json.loads((tmp_path / "majority" / "run.json").read_text())["simulated"]
+        is True
+    )
 
 
 @pytest.mark.parametrize(
@@ -326,10 +442,19 @@ def test_mistakes_are_one_line(
     assert said in done.stderr
 
 
-def test_a_missing_image_is_told_before_anything_is_asked(tmp_path: Path, dataset: Path) -> None:
+def test_a_missing_image_is_told_before_anything_is_asked(
+    tmp_path: Path, dataset: Path
+) -> None:
     (dataset / "media" / "pairwise3_1.png").unlink()
     done = judge(
-        tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"
+        tmp_path,
+        dataset,
+        "--backend",
+        "baseline",
+        "--model",
+        "first",
+        "--out",
+        tmp_path / "run",
     )
     assert done.returncode == 1
     assert "pairwise3_1.png" in done.stderr

@@ -15,7 +15,8 @@ from visualjudge.core.errors import DataError, UsageError
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(DataError("a.json: broken\nhere"), 1), (UsageError("no such"), 2)]
+    ("error", "status"),
+    [(DataError("a.json: broken\nhere"), 1), (UsageError("no such"), 2)],
 )
 def test_errors_become_one_line_and_a_status(
     error: Exception,
@@ -49,20 +50,38 @@ def ended(
     [
         ("jugde x", "(did you mean judge?)"),
         ("validate x", "validate was removed in 1.1; use: describe DATASET"),
-        ("mmbench report x", "mmbench report was removed in 1.1; use: mmbench eval --out"),
+        (
+            "mmbench report x",
+            "mmbench report was removed in 1.1; use: mmbench eval --out",
+        ),
         ("judge x --outt y", "No such option: --outt"),
         ("judge x --temperature 0 --out y", "--set NAME=VALUE"),
         ("judge x --model a --model=b --out y", "--model takes one value, got 2"),
         ("label x --out next.xlsx", "--out must end in .csv, got next.xlsx"),
         ("build a b --out c", "quote values with spaces, repeat an option"),
         ("judge x", "Missing option '--out'"),
-        ("judge x --backend baseline --model first --out x", "got a file or dataset, x"),
-        ("judge x --backend baseline --model first --out y --set repeat=2", "mean repeats?)"),
+        (
+            "judge x --backend baseline --model first --out x",
+            "got a file or dataset, x",
+        ),
+        (
+            "judge x --backend baseline --model first --out y --set repeat=2",
+            "mean repeats?)",
+        ),
         ("studio x --rater anna", "--rater needs --people"),
-        ("describe x --json no/such/folder.json", "--json: no/such/folder.json: no folder no/such"),
+        (
+            "describe x --json no/such/folder.json",
+            "--json: no/such/folder.json: no folder no/such",
+        ),
         ("build x --out y --set max_pairs=3", "--set: must be one of max_side, form"),
-        ("judge x --out y --set timeout", "--set must be NAME=VALUE, such as timeout=60"),
-        ("judge x --model m --out y --price 3", "--price must be IN/OUT, such as 2.5/10, got '3'"),
+        (
+            "judge x --out y --set timeout",
+            "--set must be NAME=VALUE, such as timeout=60",
+        ),
+        (
+            "judge x --model m --out y --price 3",
+            "--price must be IN/OUT, such as 2.5/10, got '3'",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_do(
@@ -126,7 +145,8 @@ def test_no_command_imports_a_heavy_library_for_its_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "offered"), [("visualjudge ju", "judge"), ("visualjudge judge --base", "--base-url")]
+    ("words", "offered"),
+    [("visualjudge ju", "judge"), ("visualjudge judge --base", "--base-url")],
 )
 def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
     place = {
@@ -136,6 +156,9 @@ def test_the_shell_completes_commands_and_options(words: str, offered: str) -> N
     }
     script = "import sys; sys.argv[0] = 'visualjudge'; from visualjudge.cli.main import run; run()"
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **place}, capture_output=True, text=True
+        [sys.executable, "-c", script],
+        env={**os.environ, **place},
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.split() == [offered]

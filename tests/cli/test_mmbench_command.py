@@ -19,14 +19,18 @@ def call(*words):
 @pytest.fixture
 def data(tmp_path):
     path = tmp_path / "data.tsv"
-    path.write_text(HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\timage\n")
+    path.write_text(
+        HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\timage\n"
+    )
     return path
 
 
 @pytest.fixture
 def replies(tmp_path):
     path = tmp_path / "pred.jsonl"
-    path.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"It is the cat."}\n')
+    path.write_text(
+        '{"index":1,"prediction":"A"}\n{"index":2,"prediction":"It is the cat."}\n'
+    )
     return path
 
 
@@ -120,7 +124,8 @@ def test_lists_of_images_are_one_line_before_anything_is_asked(tmp_path):
     """
     table = tmp_path / "several.tsv"
     rows = "".join(
-        f"{index}\tWhich?\tone\ttwo\tA\tx\t['iVBORw0K', 'iVBORw0K']\n" for index in range(1, 31)
+        f"{index}\tWhich?\tone\ttwo\tA\tx\t['iVBORw0K', 'iVBORw0K']\n"
+        for index in range(1, 31)
     )
     for header, cells, line in (
         (
@@ -166,7 +171,9 @@ def test_every_sub_command_shows_an_example():
 
 def test_a_question_whose_image_is_not_there_is_left_out_of_the_rotations(tmp_path):
     table = tmp_path / "data.tsv"
-    table.write_text(HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\t99\n")
+    table.write_text(
+        HEADER + "1\tWhat?\tcat\tdog\tA\tx\timage\n2\tWho?\tcat\tdog\tB\ty\t99\n"
+    )
     refused = call("circular", table, "--out", tmp_path / "r.tsv")
     assert refused.returncode == 1
     assert "the images of 1 record cannot be used" in refused.stderr

@@ -54,10 +54,22 @@ def test_command_and_function_have_the_names_and_defaults_of_the_record(
         if "help" in one.metadata:
             told = typed[one.name]
             assert told.help == one.metadata["help"]
-            assert (told.default or one.default) == one.metadata.get("typed", one.default)
+            assert (told.default or one.default) == one.metadata.get(
+                "typed", one.default
+            )
 
 
-SELECTING = ("plan", "build", "judge", "describe", "studio", "report", "card", "accept", "export")
+SELECTING = (
+    "plan",
+    "build",
+    "judge",
+    "describe",
+    "studio",
+    "report",
+    "card",
+    "accept",
+    "export",
+)
 
 
 @pytest.mark.parametrize("name", SELECTING)
@@ -71,8 +83,14 @@ def test_a_command_that_selects_has_the_same_four_options(name: str) -> None:
     assert not shown
 
 
-def test_a_selection_means_the_same_wherever_it_is_made(made: Example, tmp_path: Path) -> None:
-    part = {"types": ("pairwise",), "encodings": ("0305", "text_xyxy"), "where": ("margin>2",)}
+def test_a_selection_means_the_same_wherever_it_is_made(
+    made: Example, tmp_path: Path
+) -> None:
+    part = {
+        "types": ("pairwise",),
+        "encodings": ("0305", "text_xyxy"),
+        "where": ("margin>2",),
+    }
     whole = vj.load_dataset(made.dataset)
     wanted = {question.id for question in whole.choose(Selection(**part))}
     assert 0 < len(wanted) < len(whole)
@@ -82,7 +100,10 @@ def test_a_selection_means_the_same_wherever_it_is_made(made: Example, tmp_path:
     }
     assert len(few) == len(wanted) and few.meta["options"]["where"] == ["margin>2"]
     asked = vj.judge(
-        whole, vj.client("baseline", model="first"), tmp_path / "run", choice=Selection(**part)
+        whole,
+        vj.client("baseline", model="first"),
+        tmp_path / "run",
+        choice=Selection(**part),
     )
     assert {key[0] for key in asked.verdicts} == wanted
     facts = vj.analyse(made.run, **part).metrics["dataset"]
@@ -93,12 +114,21 @@ def test_a_selection_means_the_same_wherever_it_is_made(made: Example, tmp_path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("judge {dataset} --encoding boxes+xyxy --out x", "(did you mean 0305?), got 'boxes+xyxy'"),
+        (
+            "judge {dataset} --encoding boxes+xyxy --out x",
+            "(did you mean 0305?), got 'boxes+xyxy'",
+        ),
         ("report {run} --encoding 305", "(did you mean 0305?), got '305'"),
         ("build {data} --encoding text_xywz --out x", "(did you mean text_xywh?)"),
-        ("card {run} --task object-detection", "--task must be one of object_detection, got"),
+        (
+            "card {run} --task object-detection",
+            "--task must be one of object_detection, got",
+        ),
         ("describe {dataset} --type pairwis", "(did you mean pairwise?)"),
-        ("export {dataset} --where souce=a --out x", "(did you mean source?), got 'souce'"),
+        (
+            "export {dataset} --where souce=a --out x",
+            "(did you mean source?), got 'souce'",
+        ),
         ("plan {data} --encoding oxyxy", "--encoding must be one of "),
         ("report {run} --where task=nothing", "no question fits; task must be one of"),
         ("build {data} --task keypiont --out x", "(did you mean keypoint?)"),

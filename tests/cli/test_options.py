@@ -15,7 +15,12 @@ from judged_records import pair, ranking, scoring
 from visualjudge.cli import main
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
-from visualjudge.dataset.question_filter import chosen, condition, margin, sample_positions
+from visualjudge.dataset.question_filter import (
+    chosen,
+    condition,
+    margin,
+    sample_positions,
+)
 from visualjudge.options import Choice
 
 
@@ -34,20 +39,31 @@ def _run(
 
 def _questions() -> list[Question]:
     """Two tasks, one of them with 10 times as many questions, in two encodings."""
-    many = [pair(k, (1.0, 3.0), encoding=("text_xyxy", "0305")[k % 2]) for k in range(60)]
-    few = [pair(100 + k, (1.0, 9.0), task="keypoint", encoding="pixel_s0_c1_m0") for k in range(6)]
+    many = [
+        pair(k, (1.0, 3.0), encoding=("text_xyxy", "0305")[k % 2]) for k in range(60)
+    ]
+    few = [
+        pair(100 + k, (1.0, 9.0), task="keypoint", encoding="pixel_s0_c1_m0")
+        for k in range(6)
+    ]
     return [*many, *few, ranking(200, (1.0, 5.0, 4.0)), scoring(300, 4.0)]
 
 
 def _sample(number: int, seed: int = 42) -> list[Question]:
     questions = _questions()
-    return [questions[k] for k in sample_positions(questions, range(len(questions)), number, seed)]
+    return [
+        questions[k]
+        for k in sample_positions(questions, range(len(questions)), number, seed)
+    ]
 
 
 def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
     drawn = _sample(12)
     assert len(drawn) == 12
-    assert Counter(question.task for question in drawn) == {"object_detection": 6, "keypoint": 6}
+    assert Counter(question.task for question in drawn) == {
+        "object_detection": 6,
+        "keypoint": 6,
+    }
     assert Counter(q.encoding for q in drawn if q.task == "object_detection") == {
         "text_xyxy": 3,
         "0305": 3,
@@ -56,7 +72,9 @@ def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
     assert places == sorted(places)
 
 
-def test_a_larger_sample_holds_the_smaller_one_and_what_lacks_is_made_up_by_others() -> None:
+def test_a_larger_sample_holds_the_smaller_one_and_what_lacks_is_made_up_by_others() -> (
+    None
+):
     small, large = (_sample(number) for number in (10, 40))
     assert {q.id for q in small} <= {q.id for q in large}
     assert len(large) == 40
@@ -81,7 +99,9 @@ def test_a_larger_sample_holds_the_smaller_one_and_what_lacks_is_made_up_by_othe
     ],
 )
 def test_conditions_on_any_field(text: str, ids: list[str]) -> None:
-    assert [question.id for question in _questions() if condition(text)(question)] == ids
+    assert [
+        question.id for question in _questions() if condition(text)(question)
+    ] == ids
 
 
 def test_margin_is_the_least_difference() -> None:
@@ -92,7 +112,10 @@ def test_margin_is_the_least_difference() -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (Choice(where=("size=3",)), "--where must name one of id, task, .*, got 'size'"),
+        (
+            Choice(where=("size=3",)),
+            "--where must name one of id, task, .*, got 'size'",
+        ),
         (Choice(where=("task",)), "--where must be FIELD=VALUE"),
         (Choice(where=("margin<x",)), "< must be followed by a number, got 'x'"),
         (
@@ -103,7 +126,10 @@ def test_margin_is_the_least_difference() -> None:
             Choice(types=("multiple",)),
             "--type must be one of pairwise, ranking, scoring, got 'multiple'",
         ),
-        (Choice(tasks=("keypoint",), encodings=("0305",)), "no question of the dataset matches"),
+        (
+            Choice(tasks=("keypoint",), encodings=("0305",)),
+            "no question of the dataset matches",
+        ),
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_refused(choice: Choice, message: str) -> None:
@@ -125,7 +151,13 @@ def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
     for name, spelling in (("one", ["--prompts", "v2"]),):
         assert (
             command(
-                "build", tmp_path / "data", "--out", tmp_path / name, "--workers", 1, *spelling
+                "build",
+                tmp_path / "data",
+                "--out",
+                tmp_path / name,
+                "--workers",
+                1,
+                *spelling,
             )[0]
             == 0
         )

@@ -18,11 +18,15 @@ from visualjudge.cli.main import run
 def places(tmp_path: Path) -> Path:
     """``data``, ``ds``, a run ``run`` on it, and tables of people."""
     detection_folder(tmp_path / "data", [1.0])
-    write_records(tmp_path / "data", "object_detection", [detection(k, k + 1.0) for k in range(3)])
+    write_records(
+        tmp_path / "data", "object_detection", [detection(k, k + 1.0) for k in range(3)]
+    )
     (tmp_path / "ds").mkdir()
     make_dataset(tmp_path / "ds")
     (tmp_path / "run").mkdir()
-    (tmp_path / "run/run.json").write_text(json.dumps({"dataset": {"path": str(tmp_path / "ds")}}))
+    (tmp_path / "run/run.json").write_text(
+        json.dumps({"dataset": {"path": str(tmp_path / "ds")}})
+    )
     (tmp_path / "run/verdicts.jsonl").write_text("")
     (tmp_path / "labels.csv").write_text("annotation_id,score\n")
     return tmp_path
@@ -31,10 +35,22 @@ def places(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("command", "kept", "cause"),
     [
-        ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
+        (
+            "correct run --labels labels.csv --json labels.csv",
+            "labels.csv",
+            "is an input file",
+        ),
         ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
-        ("card run --json ds/questions.json", "ds/questions.json", "is part of a dataset, run"),
-        ("report run --summary run/verdicts.jsonl", "run/verdicts.jsonl", "is part of a dataset"),
+        (
+            "card run --json ds/questions.json",
+            "ds/questions.json",
+            "is part of a dataset, run",
+        ),
+        (
+            "report run --summary run/verdicts.jsonl",
+            "run/verdicts.jsonl",
+            "is part of a dataset",
+        ),
         (
             "describe data --json data/annotations/object_detection_annotations.json",
             "",
@@ -78,7 +94,8 @@ def test_two_outputs_of_a_command_are_two_files(
 ) -> None:
     monkeypatch.chdir(places)
     monkeypatch.setattr(
-        "sys.argv", ["visualjudge", "report", "run", "--out", "a.html", "--json", "./a.html"]
+        "sys.argv",
+        ["visualjudge", "report", "run", "--out", "a.html", "--json", "./a.html"],
     )
     with pytest.raises(SystemExit) as ended:
         run()

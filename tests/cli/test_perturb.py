@@ -23,7 +23,8 @@ def coco(tmp_path: Path) -> Path:
     annotations: list[dict[str, Any]] = []
     for image, boxes in BOXES.items():
         write_png(
-            tmp_path / "images" / f"{image}.png", np.full((90, 120, 3), 90 + image, dtype=np.uint8)
+            tmp_path / "images" / f"{image}.png",
+            np.full((90, 120, 3), 90 + image, dtype=np.uint8),
         )
         for k, box in enumerate(boxes):
             annotations.append(
@@ -37,7 +38,10 @@ def coco(tmp_path: Path) -> Path:
                 }
             )
     content = {
-        "images": [{"id": k, "file_name": f"{k}.png", "width": 120, "height": 90} for k in BOXES],
+        "images": [
+            {"id": k, "file_name": f"{k}.png", "width": 120, "height": 90}
+            for k in BOXES
+        ],
         "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
         "annotations": annotations,
     }
@@ -83,7 +87,12 @@ def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> No
 
 def test_same_seed_same_bytes_and_another_seed_other_boxes(coco: Path) -> None:
     for out, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-        assert perturb(coco, "--seed", seed, "--error-type", "localization", out=out).exit_code == 0
+        assert (
+            perturb(
+                coco, "--seed", seed, "--error-type", "localization", out=out
+            ).exit_code
+            == 0
+        )
     a, b, c = (
         (coco / out / "annotations" / "object_detection_annotations.json").read_bytes()
         for out in "abc"
@@ -114,14 +123,19 @@ def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
     folder = DataFolder(coco / "data")
     notes = list(folder.annotations("object_detection"))
     assert notes and all(note.metadata["pairing"] == "matched" for note in notes)
-    assert all(0 < note.metadata["severity"] < 1 and note.final_score < 10 for note in notes)
+    assert all(
+        0 < note.metadata["severity"] < 1 and note.final_score < 10 for note in notes
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (("--set", "blur=3"), "--set: must be one of task, gt, pred"),
-        (("--set", "gt_png=x"), "(did you mean gt_pngs?), got 'gt_png' (importer coco)"),
+        (
+            ("--set", "gt_png=x"),
+            "(did you mean gt_pngs?), got 'gt_png' (importer coco)",
+        ),
     ],
 )
 def test_pairings_that_do_not_fit_are_refused(

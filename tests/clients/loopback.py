@@ -58,7 +58,9 @@ def completion(text: str | None, finish: str = "stop", **more: Any) -> dict[str,
     return {"choices": [choice | more], "usage": usage}
 
 
-def refused(status: int, message: str, **headers: str) -> tuple[int, Any, dict[str, str]]:
+def refused(
+    status: int, message: str, **headers: str
+) -> tuple[int, Any, dict[str, str]]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return status, {"error": {"message": message}}, named
 

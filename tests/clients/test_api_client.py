@@ -50,7 +50,9 @@ def error_of(answers: list[Any], **options: Any) -> Exception:
 
 
 @pytest.mark.parametrize("backend", ["api", "vllm", "anthropic"])
-def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(backend: str) -> None:
+def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(
+    backend: str,
+) -> None:
     with pytest.raises(
         UsageError, match=r"^base_url, --base-url: must begin with http:// or https://$"
     ):
@@ -61,11 +63,15 @@ def test_a_url_without_a_scheme_in_the_environment_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "joe:secret@localhost:8765/v1")
-    with pytest.raises(UsageError, match=r"^OPENAI_BASE_URL: must begin with http:// or https://$"):
+    with pytest.raises(
+        UsageError, match=r"^OPENAI_BASE_URL: must begin with http:// or https://$"
+    ):
         ApiClient("m", api_key=KEY)
 
 
-def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_its_own() -> None:
+def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_its_own() -> (
+    None
+):
     image = image_part(np.full((4, 5, 3), 9, np.uint8))
     request = Request((TextPart('say "hi"\n'), image, TextPart("ü")), system="be brief")
     replies, server = ask(
@@ -84,7 +90,9 @@ def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_
             ],
         },
     ]
-    assert {name: body[name] for name in ("model", "max_tokens", "temperature", "seed", "x")} == {
+    assert {
+        name: body[name] for name in ("model", "max_tokens", "temperature", "seed", "x")
+    } == {
         "model": "m",
         "max_tokens": 11,
         "temperature": 0.5,
@@ -134,7 +142,12 @@ def test_bodies_above_a_mebibyte_raise_no_warning() -> None:
         (
             completion(
                 "",
-                message={"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+                message={
+                    "content": [
+                        {"type": "text", "text": "a"},
+                        {"type": "text", "text": "b"},
+                    ]
+                },
             ),
             "ab",
             "stop",
@@ -149,7 +162,13 @@ def test_finish_reasons_refusals_and_content_in_parts_are_read(
 
 
 def test_log_probabilities_are_asked_for_and_read() -> None:
-    content = [{"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "B", "logprob": -2.0}]}]
+    content = [
+        {
+            "token": "A",
+            "logprob": -0.1,
+            "top_logprobs": [{"token": "B", "logprob": -2.0}],
+        }
+    ]
     replies, server = ask(
         [(200, completion("A", logprobs={"content": content}), {})],
         Request((TextPart("x"),), top_logprobs=5),
@@ -192,7 +211,12 @@ def test_a_parameter_refused_by_name_is_asked_for_differently_once_and_for_all(
     message: str, without: str, with_: str | None
 ) -> None:
     request = Request(
-        (TextPart("x"),), schema=SCHEMA, max_tokens=5, temperature=0, seed=1, top_logprobs=2
+        (TextPart("x"),),
+        schema=SCHEMA,
+        max_tokens=5,
+        temperature=0,
+        seed=1,
+        top_logprobs=2,
     )
     replies, server = ask([refused(400, message), '{"winner": "A"}'], request, times=2)
     assert [without in body for body in server.bodies] == [True, False, False]
@@ -257,7 +281,9 @@ def test_a_key_is_in_no_repr() -> None:
         (5.0, "timeout"),
     ],
 )
-def test_what_is_no_reply_has_a_cause_and_may_be_asked_again(answer: Any, cause: str) -> None:
+def test_what_is_no_reply_has_a_cause_and_may_be_asked_again(
+    answer: Any, cause: str
+) -> None:
     error = error_of([answer], timeout=0.3)
     assert isinstance(error, TransportError)
     assert (error.cause, error.retryable) == (cause, True)
@@ -294,7 +320,9 @@ def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_m
             assert (await plain.ask(HELLO)).text == "A"
             await plain.aclose()
             encrypted = ApiClient("m", base_url="https://model.example/v1", api_key=KEY)
-            with pytest.raises(TransportError) as caught:  # this proxy answers no CONNECT
+            with pytest.raises(
+                TransportError
+            ) as caught:  # this proxy answers no CONNECT
                 await encrypted.ask(HELLO)
             await encrypted.aclose()
             return proxy, caught.value
@@ -355,14 +383,27 @@ def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(
 
 
 def test_a_base_url_may_be_the_full_endpoint() -> None:
-    client = ApiClient("m", base_url="http://127.0.0.1:9/v1/chat/completions", api_key="k")
+    client = ApiClient(
+        "m", base_url="http://127.0.0.1:9/v1/chat/completions", api_key="k"
+    )
     assert client.base_url == "http://127.0.0.1:9/v1"
 
 
 def test_a_reply_is_cut_where_no_one_reads_on_and_not_sent_back() -> None:
-    called = {"id": "c", "type": "function", "function": {"name": "zoom", "arguments": "{}"}}
+    called = {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "zoom", "arguments": "{}"},
+    }
     body = completion("y" * 2**21)
-    body["choices"][0]["message"] |= {"tool_calls": [called], "reasoning_content": "y" * 2**21}
+    body["choices"][0]["message"] |= {
+        "tool_calls": [called],
+        "reasoning_content": "y" * 2**21,
+    }
     replies, _ = ask([(200, body, {})])
-    assert (len(replies[0].text), replies[0].echo, len(replies[0].calls)) == (2**20 + 1, None, 1)
+    assert (len(replies[0].text), replies[0].echo, len(replies[0].calls)) == (
+        2**20 + 1,
+        None,
+        1,
+    )
     assert read_reply(replies[0].text, "pairwise").cause == "too long"

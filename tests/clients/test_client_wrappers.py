@@ -21,7 +21,13 @@ from visualjudge.clients import (
     TextPart,
     image_part,
 )
-from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
+from visualjudge.clients.base import (
+    Alternative,
+    Diagnostics,
+    Identity,
+    ImagePart,
+    Token,
+)
 from visualjudge.clients.cache import FILE, Cached, cache_key
 from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.retry import Retrying
@@ -83,7 +89,9 @@ def test_waits_double_with_jitter_and_end_with_the_last_failure() -> None:
 
 def test_two_requests_do_not_wait_alike() -> None:
     waits = Waits()
-    client = Retrying(ScriptedClient([ApiError(500, "x")]), RetryPolicy(attempts=2), sleep=waits)
+    client = Retrying(
+        ScriptedClient([ApiError(500, "x")]), RetryPolicy(attempts=2), sleep=waits
+    )
     for _ in range(2):
         with pytest.raises(ApiError):
             run(client.ask(HELLO))
@@ -101,9 +109,10 @@ def test_a_retry_after_beyond_patience_is_reported_at_once() -> None:
     waits = Waits()
     with pytest.raises(ApiError):
         run(
-            Retrying(ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]), sleep=waits).ask(
-                HELLO
-            )
+            Retrying(
+                ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]),
+                sleep=waits,
+            ).ask(HELLO)
         )
     assert waits.seconds == []
 
@@ -149,7 +158,9 @@ class Crowd:
     identity = Identity("crowd", None, "crowd")
     diagnostics = Diagnostics()
 
-    def __init__(self, outcome: Callable[[int], Exception | None] = lambda n: None) -> None:
+    def __init__(
+        self, outcome: Callable[[int], Exception | None] = lambda n: None
+    ) -> None:
         self.inside = self.most = self.asked = 0
         self.outcome = outcome
 
@@ -168,7 +179,9 @@ class Crowd:
 
 
 async def _many(client: Limited, number: int) -> None:
-    await asyncio.gather(*(client.ask(HELLO) for _ in range(number)), return_exceptions=True)
+    await asyncio.gather(
+        *(client.ask(HELLO) for _ in range(number)), return_exceptions=True
+    )
 
 
 def test_no_more_are_under_way_than_allowed() -> None:
@@ -186,7 +199,9 @@ def test_no_more_are_under_way_than_allowed() -> None:
         (ApiError(400, "x"), 8),
     ],
 )
-def test_overload_halves_once_for_all_that_had_begun(failure: Exception, allowed: int) -> None:
+def test_overload_halves_once_for_all_that_had_begun(
+    failure: Exception, allowed: int
+) -> None:
     client = Limited(Crowd(lambda n: failure if n <= 8 else None), 8)
     run(_many(client, 8))
     assert (client.allowed, client.in_flight) == (allowed, 0)
@@ -256,12 +271,20 @@ def test_a_cancelled_waiter_gives_its_turn_on() -> None:
 
 def test_a_second_asking_costs_nothing_and_says_so(tmp_path: Path) -> None:
     token = Token("A", -0.1, (Alternative("B", -2.0),))
-    inner = ScriptedClient([Reply("A", "length", {"prompt_tokens": 3}, (token,), ("note",))])
+    inner = ScriptedClient(
+        [Reply("A", "length", {"prompt_tokens": 3}, (token,), ("note",))]
+    )
     first = run(Cached(inner, tmp_path).ask(HELLO))
     again = run(Cached(inner, tmp_path).ask(HELLO))
     assert len(inner.requests) == 1
     assert (first.cached, again.cached) == (False, True)
-    assert (again.text, again.finish_reason, again.usage, again.tokens, again.notes) == (
+    assert (
+        again.text,
+        again.finish_reason,
+        again.usage,
+        again.tokens,
+        again.notes,
+    ) == (
         "A",
         "length",
         {"prompt_tokens": 3},
@@ -307,9 +330,13 @@ def test_everything_that_decides_a_reply_is_in_its_key(other: Request) -> None:
 
 def test_images_are_told_apart_by_their_bytes_and_place() -> None:
     who, text = WHO, TextPart("x")
-    assert cache_key(who, Request((IMAGE, text))) != cache_key(who, Request((text, IMAGE)))
+    assert cache_key(who, Request((IMAGE, text))) != cache_key(
+        who, Request((text, IMAGE))
+    )
     assert cache_key(who, Request((IMAGE,))) != cache_key(who, Request((OTHER_IMAGE,)))
-    assert cache_key(who, Request((IMAGE,))) == cache_key(who, Request((ImagePart(IMAGE.data),)))
+    assert cache_key(who, Request((IMAGE,))) == cache_key(
+        who, Request((ImagePart(IMAGE.data),))
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,7 +349,9 @@ def test_images_are_told_apart_by_their_bytes_and_place() -> None:
     ],
 )
 def test_another_client_has_other_keys(who: Identity) -> None:
-    assert cache_key(who, HELLO) != cache_key(Identity("api", "http://h/v1", "m"), HELLO)
+    assert cache_key(who, HELLO) != cache_key(
+        Identity("api", "http://h/v1", "m"), HELLO
+    )
 
 
 def test_failures_are_not_kept(tmp_path: Path) -> None:

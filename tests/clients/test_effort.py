@@ -30,7 +30,11 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
 
 def client(backend: str, effort: Any) -> Any:
     return build_client(
-        backend, model_name="m", base_url="http://h", api_key="a-key-of-some-length", effort=effort
+        backend,
+        model_name="m",
+        base_url="http://h",
+        api_key="a-key-of-some-length",
+        effort=effort,
     )
 
 
@@ -52,7 +56,10 @@ def test_gemini_gets_a_budget_of_thinking_tokens() -> None:
 
 
 def test_effort_is_in_the_key_of_a_reply_and_a_wrong_one_is_refused() -> None:
-    keys = {cache_key(client("api", effort).identity, ASKED) for effort in (None, "low", "high")}
+    keys = {
+        cache_key(client("api", effort).identity, ASKED)
+        for effort in (None, "low", "high")
+    }
     assert len(keys) == 3
     with pytest.raises(UsageError, match="effort"):
         client("api", "much")

@@ -19,7 +19,11 @@ PNG = png_bytes(np.zeros((4, 5, 3), np.uint8))
 
 
 def fetch(
-    answers: list[Any], *, allow_private: bool = True, timeout_s: float = 5.0, path: str = "/a.png"
+    answers: list[Any],
+    *,
+    allow_private: bool = True,
+    timeout_s: float = 5.0,
+    path: str = "/a.png",
 ) -> bytes:
     async def main() -> bytes:
         async with serving(*answers) as server:
@@ -31,7 +35,9 @@ def fetch(
 
 
 def test_bytes_are_fetched_as_they_are() -> None:
-    assert fetch([(200, PNG, {"Content-Type": "text/html", "Set-Cookie": "a=b"})]) == PNG
+    assert (
+        fetch([(200, PNG, {"Content-Type": "text/html", "Set-Cookie": "a=b"})]) == PNG
+    )
 
 
 def test_a_host_that_is_late_again_has_less_time_until_it_answers(
@@ -61,27 +67,44 @@ def test_a_redirect_is_followed_and_its_target_checked_again() -> None:
         fetch([(302, b"", {"Location": "/again"})])
 
 
-def test_a_public_server_cannot_send_to_a_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_parts, "is_public", lambda address: address == "127.0.0.1")
+def test_a_public_server_cannot_send_to_a_private_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        image_parts, "is_public", lambda address: address == "127.0.0.1"
+    )
     with pytest.raises(DataError, match=r"169\.254\.169\.254 is not a public address"):
-        fetch([(302, b"", {"Location": "http://169.254.169.254/latest"})], allow_private=False)
-
-
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "[::1]", "127.1", "0x7f000001", "2130706433", "0.0.0.0"]
-)
-def test_loopback_is_refused_however_it_is_written(host: str) -> None:
-    with pytest.raises(DataError, match=r"is not a public address|cannot be fetched"):
-        asyncio.run(fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5))
+        fetch(
+            [(302, b"", {"Location": "http://169.254.169.254/latest"})],
+            allow_private=False,
+        )
 
 
 @pytest.mark.parametrize(
     "host",
-    ["\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "[::ffff:127.0.0.1]", "a@127.0.0.1"],
+    ["127.0.0.1", "localhost", "[::1]", "127.1", "0x7f000001", "2130706433", "0.0.0.0"],
+)
+def test_loopback_is_refused_however_it_is_written(host: str) -> None:
+    with pytest.raises(DataError, match=r"is not a public address|cannot be fetched"):
+        asyncio.run(
+            fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5)
+        )
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "\uff11\uff12\uff17.0.0.1",
+        "127\u30020\u30020\u30021",
+        "[::ffff:127.0.0.1]",
+        "a@127.0.0.1",
+    ],
 )
 def test_an_address_is_checked_as_it_is_connected_to(host: str) -> None:
     with pytest.raises(DataError, match="is not a public address"):
-        asyncio.run(fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5))
+        asyncio.run(
+            fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5)
+        )
 
 
 def test_a_name_that_resolves_to_a_private_address_is_refused(
@@ -90,7 +113,9 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 80))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: answer)
     with pytest.raises(DataError, match="is not a public address"):
-        asyncio.run(fetch_image("http://images.example/a.png", allow_private=False, timeout_s=5))
+        asyncio.run(
+            fetch_image("http://images.example/a.png", allow_private=False, timeout_s=5)
+        )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +141,9 @@ def test_public_addresses(address: str, public: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [None, 3.0, (404, b"no", {}), (200, b"x" * 100, {"Content-Length": "5000"})], ids=str
+    "answer",
+    [None, 3.0, (404, b"no", {}), (200, b"x" * 100, {"Content-Length": "5000"})],
+    ids=str,
 )
 def test_a_network_fault_is_one_line(answer: Any) -> None:
     with pytest.raises(DataError, match=r"http://127\.0\.0\.1:\d+/a\.png: "):
@@ -145,7 +172,12 @@ def test_a_file_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://[x/?key=hidden", "http://me:hidden@[x/", "http://me:hidden@127.0.0.1:1/#hidden"]
+    "url",
+    [
+        "http://[x/?key=hidden",
+        "http://me:hidden@[x/",
+        "http://me:hidden@127.0.0.1:1/#hidden",
+    ],
 )
 def test_no_message_has_what_may_be_a_signature(url: str) -> None:
     with pytest.raises(DataError) as caught:
@@ -154,6 +186,8 @@ def test_no_message_has_what_may_be_a_signature(url: str) -> None:
 
 
 def test_no_message_has_the_signature_of_a_redirect() -> None:
-    with pytest.raises(DataError, match="cannot be fetched: http://h:99999/x - ") as caught:
+    with pytest.raises(
+        DataError, match="cannot be fetched: http://h:99999/x - "
+    ) as caught:
         fetch([(302, b"", {"Location": "http://h:99999/x?key=hidden"})])
     assert "hidden" not in str(caught.value)

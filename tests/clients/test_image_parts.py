@@ -82,7 +82,9 @@ def test_arrays_keep_their_pixels(array: NDArray[Any], due: NDArray[Any]) -> Non
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=40)
-def test_arrays_of_any_size_keep_their_pixels(height: int, width: int, seed: int) -> None:
+def test_arrays_of_any_size_keep_their_pixels(
+    height: int, width: int, seed: int
+) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
     assert (shown(image_part(pixels)) == pixels).all()
 

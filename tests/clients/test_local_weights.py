@@ -38,10 +38,15 @@ def _tokenizer() -> Any:
     plain.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+        vocab_size=300,
+        special_tokens=SPECIAL,
+        initial_alphabet=alphabet,
+        show_progress=False,
     )
     plain.train_from_iterator(["which image is better, image A or image B?"], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=plain, pad_token="<pad>", eos_token="</s>")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token="<pad>", eos_token="</s>"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +61,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "intermediate_size": 32,
         "num_hidden_layers": 1,
     }
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 1024}
+    heads = {
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "max_position_embeddings": 1024,
+    }
     vision = {
         "hidden_size": 32,
         "intermediate_size": 32,
@@ -92,7 +101,10 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def requests(number: int, **more: Any) -> list[Request]:
     random = np.random.default_rng(1)
-    shown = [image_part(random.integers(0, 256, (20, 30, 3), np.uint8)) for _ in range(number)]
+    shown = [
+        image_part(random.integers(0, 256, (20, 30, 3), np.uint8))
+        for _ in range(number)
+    ]
     return [
         Request((TextPart("q" * (i + 1) * 5), shown[i]), system="be brief", **more)
         for i in range(number)
@@ -103,9 +115,13 @@ def ask(
     weights: Path, asked: Sequence[Request], *, together: bool = True, **options: Any
 ) -> list[Reply]:
     async def main() -> list[Reply]:
-        client = build_client("transformers", model_name=str(weights), max_tokens=6, **options)
+        client = build_client(
+            "transformers", model_name=str(weights), max_tokens=6, **options
+        )
         if together:
-            return list(await asyncio.gather(*(client.ask(request) for request in asked)))
+            return list(
+                await asyncio.gather(*(client.ask(request) for request in asked))
+            )
         return [await client.ask(request) for request in asked]
 
     return asyncio.run(main())
@@ -113,13 +129,17 @@ def ask(
 
 def test_a_batch_says_what_each_alone_says(weights: Path) -> None:
     alone = ask(weights, requests(3), together=False)
-    assert [reply.text for reply in ask(weights, requests(3))] == [reply.text for reply in alone]
+    assert [reply.text for reply in ask(weights, requests(3))] == [
+        reply.text for reply in alone
+    ]
     assert all(reply.usage["prompt_tokens"] > 4 for reply in alone)
 
 
 def test_images_matter(weights: Path) -> None:
     first, second = requests(2, top_logprobs=1)
-    other = Request((first.parts[0], second.parts[1]), system="be brief", top_logprobs=1)
+    other = Request(
+        (first.parts[0], second.parts[1]), system="be brief", top_logprobs=1
+    )
     one, two = ask(weights, [first, other])
     assert one.tokens is not None
     assert two.tokens is not None
@@ -130,32 +150,41 @@ def test_log_probabilities_are_given_with_the_likeliest_first(weights: Path) -> 
     (reply,) = ask(weights, requests(1, top_logprobs=3))
     assert reply.tokens is not None
     first = reply.tokens[0]
-    assert [a.logprob for a in first.top] == sorted((a.logprob for a in first.top), reverse=True)
+    assert [a.logprob for a in first.top] == sorted(
+        (a.logprob for a in first.top), reverse=True
+    )
     assert first.token == first.top[0].token  # greedy
 
 
 def test_a_cut_reply_says_so(weights: Path) -> None:
     (reply,) = ask(weights, requests(1))
-    assert reply.finish_reason == ("length" if reply.usage["completion_tokens"] == 6 else "stop")
+    assert reply.finish_reason == (
+        "length" if reply.usage["completion_tokens"] == 6 else "stop"
+    )
 
 
 def test_a_seed_repeats_a_sampled_reply(weights: Path) -> None:
     one, again, other = (
-        ask(weights, requests(1, temperature=1.0, seed=seed))[0].text for seed in (1, 1, 2)
+        ask(weights, requests(1, temperature=1.0, seed=seed))[0].text
+        for seed in (1, 1, 2)
     )
     assert one == again != other
 
 
-def test_samples_of_one_question_differ_and_are_the_same_in_every_run(weights: Path) -> None:
+def test_samples_of_one_question_differ_and_are_the_same_in_every_run(
+    weights: Path,
+) -> None:
     first, second, again = (
-        ask(weights, requests(1, temperature=1.0, repeat=repeat))[0].text for repeat in (0, 1, 0)
+        ask(weights, requests(1, temperature=1.0, repeat=repeat))[0].text
+        for repeat in (0, 1, 0)
     )
     assert first == again != second
 
 
 def test_effort_and_limit_reach_the_model(weights: Path) -> None:
     plain, none, high, budget = (
-        ask(weights, requests(1), effort=effort)[0] for effort in (None, "none", "high", 512)
+        ask(weights, requests(1), effort=effort)[0]
+        for effort in (None, "none", "high", 512)
     )
     lengths = [reply.usage["prompt_tokens"] for reply in (plain, budget, none, high)]
     assert lengths == sorted(set(lengths)), "nothing, True, False, Truehigh"

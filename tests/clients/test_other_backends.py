@@ -33,7 +33,11 @@ from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
-SCHEMA = {"type": "object", "properties": {"winner": {"type": "string"}}, "required": ["winner"]}
+SCHEMA = {
+    "type": "object",
+    "properties": {"winner": {"type": "string"}},
+    "required": ["winner"],
+}
 FULL = Request(
     (TextPart("first"), IMAGE, TextPart("last")),
     system="be brief",
@@ -49,7 +53,12 @@ def ask(
     async def main() -> tuple[Reply, Loopback]:
         async with serving(*answers) as server:
             client = build_client(
-                backend, model_name="m", base_url=server.url, api_key=KEY, timeout=0.5, **options
+                backend,
+                model_name="m",
+                base_url=server.url,
+                api_key=KEY,
+                timeout=0.5,
+                **options,
             )
             try:
                 return await client.ask(request), server
@@ -59,9 +68,17 @@ def ask(
     return asyncio.run(main())
 
 
-def gemini(text: str | None, finish: str = "STOP", **more: Any) -> tuple[int, Any, dict[str, str]]:
-    parts = [] if text is None else [{"text": "thinking…", "thought": True}, {"text": text}]
-    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}
+def gemini(
+    text: str | None, finish: str = "STOP", **more: Any
+) -> tuple[int, Any, dict[str, str]]:
+    parts = (
+        [] if text is None else [{"text": "thinking…", "thought": True}, {"text": text}]
+    )
+    candidate = {
+        "content": {"role": "model", "parts": parts},
+        "finishReason": finish,
+        "index": 0,
+    }
     usage = {
         "promptTokenCount": 5,
         "candidatesTokenCount": 2,
@@ -118,22 +135,32 @@ def test_gemini_gets_system_images_and_schema() -> None:
     )
 
 
-@pytest.mark.parametrize(("backend", "each"), [("google", 11), ("api", 9), ("anthropic", 7)])
+@pytest.mark.parametrize(
+    ("backend", "each"), [("google", 11), ("api", 9), ("anthropic", 7)]
+)
 @pytest.mark.parametrize("good", [True, False])
 def test_calls_that_brought_no_reply_and_were_billed_are_counted(
     backend: str, each: int, good: bool
 ) -> None:
     status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
     said = body.keys() & {"candidates", "choices", "content"}
-    nothing = status, {name: value for name, value in body.items() if name not in said}, headers
+    nothing = (
+        status,
+        {name: value for name, value in body.items() if name not in said},
+        headers,
+    )
 
     async def main() -> Any:
         async with serving(
             nothing, nothing, (status, body, headers) if good else nothing
         ) as server:
-            client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY)
+            client = build_client(
+                backend, model_name="m", base_url=server.url, api_key=KEY
+            )
             try:
-                return await Retrying(client, RetryPolicy(attempts=3, first_wait_s=0.001)).ask(FULL)
+                return await Retrying(
+                    client, RetryPolicy(attempts=3, first_wait_s=0.001)
+                ).ask(FULL)
             except TransportError as error:
                 return error
             finally:
@@ -160,7 +187,9 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
 ) -> None:
     async def main() -> str:
         async with serving(refused(404, "Not Found")) as server:
-            client = build_client(backend, model_name="m", base_url=server.url + end, api_key=KEY)
+            client = build_client(
+                backend, model_name="m", base_url=server.url + end, api_key=KEY
+            )
             with pytest.raises(ApiError) as failure:
                 await client.ask(FULL)
             await client.aclose()
@@ -168,7 +197,9 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
 
     said = asyncio.run(main())
     assert (
-        said == "HTTP 404: Not Found" if hint is None else f"; base_url (--base-url) {hint}" in said
+        said == "HTTP 404: Not Found"
+        if hint is None
+        else f"; base_url (--base-url) {hint}" in said
     )
 
 
@@ -241,7 +272,11 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
             (258, 100, 358),
         ),
         ("api", {"prompt_tokens": 7, "completion_tokens": 2}, (7, 2, None)),
-        ("vllm", {"prompt_tokens": 7, "completion_tokens": 30, "total_tokens": 37}, (7, 30, 37)),
+        (
+            "vllm",
+            {"prompt_tokens": 7, "completion_tokens": 30, "total_tokens": 37},
+            (7, 30, 37),
+        ),
         # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching: cached input stands
         # beside the rest
         (
@@ -261,9 +296,13 @@ def test_tokens_are_all_that_is_billed(
 ) -> None:
     status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
     counts = {name: usage for name in ("usage", "usageMetadata") if name in body}
-    reply, _ = ask(backend, [(status, body | counts, headers)], Request((TextPart("x"),)))
+    reply, _ = ask(
+        backend, [(status, body | counts, headers)], Request((TextPart("x"),))
+    )
     assert (
-        tuple(map(reply.usage.get, ("prompt_tokens", "completion_tokens", "total_tokens")))
+        tuple(
+            map(reply.usage.get, ("prompt_tokens", "completion_tokens", "total_tokens"))
+        )
         == expected
     )
     assert token_counts(reply.usage) == expected[:2]
@@ -277,7 +316,10 @@ def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
         "tools": [{"a": 1}],
     }
     _, server = ask(
-        "google", [gemini("A")], Request((TextPart("x"),), max_tokens=9), extra_body=extra
+        "google",
+        [gemini("A")],
+        Request((TextPart("x"),), max_tokens=9),
+        extra_body=extra,
     )
     how = {"maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 0}, "topK": 3}
     assert server.bodies[0] == {
@@ -298,7 +340,9 @@ def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
 def test_a_model_of_gemini_is_one_path(model: str, path: str) -> None:
     async def main() -> str:
         async with serving(gemini("A")) as server:
-            client = build_client("google", model_name=model, base_url=server.url, api_key=KEY)
+            client = build_client(
+                "google", model_name=model, base_url=server.url, api_key=KEY
+            )
             await client.ask(Request((TextPart("x"),)))
             await client.aclose()
             return server.paths[0]
@@ -311,10 +355,16 @@ def test_log_probabilities_of_gemini_are_read_and_malformed_ones_left_out() -> N
         {"token": "A", "tokenId": 1, "logProbability": -0.1},
         {"token": "B", "logProbability": -2.5},
     )
-    good = {"chosenCandidates": [one, other], "topCandidates": [{"candidates": [one, other]}]}
+    good = {
+        "chosenCandidates": [one, other],
+        "topCandidates": [{"candidates": [one, other]}],
+    }
     request = Request((TextPart("x"),), top_logprobs=2)
     reply, server = ask("google", [gemini("A", logprobsResult=good)], request)
-    assert server.bodies[0]["generationConfig"] == {"responseLogprobs": True, "logprobs": 2}
+    assert server.bodies[0]["generationConfig"] == {
+        "responseLogprobs": True,
+        "logprobs": 2,
+    }
     top = (Alternative("A", -0.1), Alternative("B", -2.5))
     assert reply.tokens == (Token("A", -0.1, top), Token("B", -2.5))
     for bad in (
@@ -332,7 +382,11 @@ def test_claude_gets_system_images_and_schema() -> None:
     body = server.bodies[0]
     image = body["messages"][0]["content"][1]
     assert base64.b64decode(image["source"]["data"]) == IMAGE.data
-    assert (body["system"], body["max_tokens"], body["temperature"]) == ("be brief", 9, 0.0)
+    assert (body["system"], body["max_tokens"], body["temperature"]) == (
+        "be brief",
+        9,
+        0.0,
+    )
     assert body["output_config"]["format"]["schema"] == SCHEMA
     assert reply == Reply(
         '{"winner": "A"}',
@@ -380,7 +434,8 @@ def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
 
 @pytest.mark.parametrize("backend", OTHERS)
 @pytest.mark.parametrize(
-    ("answer", "cause"), [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")]
+    ("answer", "cause"),
+    [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")],
 )
 def test_a_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None:
     with pytest.raises(TransportError) as caught:
@@ -392,7 +447,9 @@ def test_a_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None
 def test_a_client_sends_a_failed_call_once(backend: str) -> None:
     async def main() -> int:
         async with serving(refused(503, "x")) as server:
-            client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY)
+            client = build_client(
+                backend, model_name="m", base_url=server.url, api_key=KEY
+            )
             with pytest.raises(ApiError):
                 await client.ask(FULL)
             await client.aclose()
@@ -403,9 +460,10 @@ def test_a_client_sends_a_failed_call_once(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", OTHERS)
 def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
-    name = {"google": "response_schema is not supported", "anthropic": "output_config: unknown"}[
-        backend
-    ]
+    name = {
+        "google": "response_schema is not supported",
+        "anthropic": "output_config: unknown",
+    }[backend]
     reply, server = ask(backend, [refused(400, name), GOOD[backend]])
     assert len(server.raw) == 2
     assert any("schema refused" in note for note in reply.notes)
@@ -414,7 +472,9 @@ def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
 def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() -> None:
     async def main() -> None:
         async with serving(claude("A")) as server:
-            client = build_client("anthropic", model_name="m", base_url=server.url, api_key=KEY)
+            client = build_client(
+                "anthropic", model_name="m", base_url=server.url, api_key=KEY
+            )
             reply = await client.ask(Request((TextPart("x"),), seed=1, top_logprobs=3))
             assert reply.notes == (
                 "this backend gives no log-probabilities",
@@ -427,7 +487,9 @@ def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() ->
 
 
 @pytest.mark.parametrize("backend", OTHERS)
-def test_a_missing_key_is_a_wrong_call(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_a_wrong_call(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match="_API_KEY"):
@@ -546,7 +608,8 @@ def test_short_placeholders_are_not_masked() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["sk-a%2Fb%2bc", "sk-a/b\\u002Bc", "sk-a\\/b\\\\u002bc", "sk%2da%252Fb+c"]
+    "written",
+    ["sk-a%2Fb%2bc", "sk-a/b\\u002Bc", "sk-a\\/b\\\\u002bc", "sk%2da%252Fb+c"],
 )
 def test_a_secret_may_have_escapes_of_any_kind(written: str) -> None:
     redactor = Redactor(["sk-a/b+c"])
@@ -582,9 +645,13 @@ def test_another_name_of_a_backend_names_the_right_one(name: str, right: str) ->
     assert f"unknown backend {name!r}; use {right}; {known}" in str(raised.value)
     with pytest.raises(UnknownName) as raised:
         check_backend(name)
-    assert f"unknown backend {name!r}; use {right}; {known}, baseline" in str(raised.value)
+    assert f"unknown backend {name!r}; use {right}; {known}, baseline" in str(
+        raised.value
+    )
 
 
 def test_a_name_like_no_backend_lists_them_only() -> None:
-    with pytest.raises(UnknownName, match=r"^unknown backend 'nope'; known: api, google, vllm"):
+    with pytest.raises(
+        UnknownName, match=r"^unknown backend 'nope'; known: api, google, vllm"
+    ):
         check_backend("nope")

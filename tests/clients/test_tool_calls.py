@@ -66,7 +66,9 @@ def talk(
     backend: str, replies: Sequence[Any], *, most: int = 6, **options: Any
 ) -> tuple[Conversation, Loopback]:
     async def main() -> tuple[Conversation, Loopback]:
-        answers = [reply if isinstance(reply, tuple) else (200, reply, {}) for reply in replies]
+        answers = [
+            reply if isinstance(reply, tuple) else (200, reply, {}) for reply in replies
+        ]
         async with serving(*answers) as server:
             client = build_client(
                 backend,
@@ -119,7 +121,11 @@ def test_openai_bodies() -> None:
     _, server = talk("api", dialogue("api"))
     assert server.bodies[0]["tools"][0] == {
         "type": "function",
-        "function": {"name": "zoom", "description": "Show a region.", "parameters": SCHEMA},
+        "function": {
+            "name": "zoom",
+            "description": "Show a region.",
+            "parameters": SCHEMA,
+        },
     }
     roles = [message["role"] for message in server.bodies[-1]["messages"]]
     assert roles == [
@@ -162,8 +168,14 @@ def test_anthropic_bodies() -> None:
     assert roles == ["user", "assistant"] * 3 + ["user"]
     said, results = server.bodies[2]["messages"][3:]
     assert [block["id"] for block in said["content"]] == ["call-2", "call-3"]
-    assert [block["tool_use_id"] for block in results["content"]] == ["call-2", "call-3"]
-    assert [part["type"] for part in results["content"][0]["content"]] == ["text", "image"]
+    assert [block["tool_use_id"] for block in results["content"]] == [
+        "call-2",
+        "call-3",
+    ]
+    assert [part["type"] for part in results["content"][0]["content"]] == [
+        "text",
+        "image",
+    ]
 
 
 def test_gemini_bodies() -> None:
@@ -241,7 +253,9 @@ def awkward(backend: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_calls_that_no_protocol_can_repeat_are_repeated_in_a_valid_form(backend: str) -> None:
+def test_calls_that_no_protocol_can_repeat_are_repeated_in_a_valid_form(
+    backend: str,
+) -> None:
     done, server = talk(backend, awkward(backend))
     assert (done.ending, done.reply.text) == ("answered", "Answer: B")
     calls = [result.call for turn in done.turns for result in turn.results]
@@ -283,7 +297,10 @@ def scripted(*lines: Any, most: int = 6) -> Conversation:
 
 def calling(*arguments: str) -> Reply:
     return Reply(
-        "", calls=tuple(ToolCall(f"c{k}", "zoom", text) for k, text in enumerate(arguments))
+        "",
+        calls=tuple(
+            ToolCall(f"c{k}", "zoom", text) for k, text in enumerate(arguments)
+        ),
     )
 
 
@@ -317,7 +334,9 @@ def test_parallel_calls_are_bounded() -> None:
 
 
 def test_a_failed_call_ends_the_conversation_with_what_it_cost() -> None:
-    reply = Reply("", usage={"prompt_tokens": 5}, calls=(ToolCall("c", "zoom", '{"x": 1}'),))
+    reply = Reply(
+        "", usage={"prompt_tokens": 5}, calls=(ToolCall("c", "zoom", '{"x": 1}'),)
+    )
     error = TransportError("gone", cause="connection", usage={"prompt_tokens": 2})
     done = scripted(reply, error)
     assert (done.ending, done.calls, done.paid["prompt_tokens"]) == ("failed", 2, 7)
@@ -335,13 +354,19 @@ def test_every_turn_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     lines = [calling('{"x": 1}'), calling('{"x": 2}'), "Answer: A"]
     asked = ScriptedClient(lines)
-    first = asyncio.run(converse(Cached(asked, tmp_path / "cache").ask, REQUEST, run, 6))
-    again = asyncio.run(converse(Cached(asked, tmp_path / "cache").ask, REQUEST, run, 6))
+    first = asyncio.run(
+        converse(Cached(asked, tmp_path / "cache").ask, REQUEST, run, 6)
+    )
+    again = asyncio.run(
+        converse(Cached(asked, tmp_path / "cache").ask, REQUEST, run, 6)
+    )
     assert len(asked.requests) == 3
     assert (first.calls, again.calls, again.paid) == (3, 0, {})
     assert again.turns == first.turns
 
 
 def test_requests_without_tools_have_the_cache_key_that_they_had() -> None:
-    key = cache_key(ScriptedClient(["A"]).identity, Request((TextPart("Which?"), IMAGE), seed=3))
+    key = cache_key(
+        ScriptedClient(["A"]).identity, Request((TextPart("Which?"), IMAGE), seed=3)
+    )
     assert key == "5726436e9cfe956fe25e539d3223b0a8d2faf1ee515055171763ab744216fd73"

@@ -22,7 +22,10 @@ def openai(
         {
             "id": i,
             "type": "function",
-            "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)},
+            "function": {
+                "name": n,
+                "arguments": a if isinstance(a, str) else json.dumps(a),
+            },
         }
         for i, n, a in calls
     ]
@@ -48,7 +51,9 @@ def claude(
     text: str | None, calls: Sequence[Call] = (), finish: str | None = None
 ) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
-    content += [{"type": "tool_use", "id": i, "name": n, "input": a} for i, n, a in calls]
+    content += [
+        {"type": "tool_use", "id": i, "name": n, "input": a} for i, n, a in calls
+    ]
     return {
         "id": "x",
         "type": "message",
@@ -73,7 +78,11 @@ def gemini(
         "finishReason": finish or "STOP",
         "index": 0,
     }
-    usage = {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}
+    usage = {
+        "promptTokenCount": 100,
+        "candidatesTokenCount": 10,
+        "totalTokenCount": 110,
+    }
     return {"candidates": [candidate], "usageMetadata": usage}
 
 

@@ -6,18 +6,25 @@ from visualjudge.core.errors import Problem, summarized
 
 
 def test_up_to_three_of_a_kind_are_written_out() -> None:
-    problems = [Problem("a.json", f"r{k}", "bbox", "the field is missing") for k in range(3)]
+    problems = [
+        Problem("a.json", f"r{k}", "bbox", "the field is missing") for k in range(3)
+    ]
     assert summarized(problems) == [str(problem) for problem in problems]
 
 
 def test_more_become_a_count_with_three_examples() -> None:
     problems = [
-        Problem("a.json", f"r{k}", "file", f"there is no file /data/{k}.jpg") for k in range(500)
+        Problem("a.json", f"r{k}", "file", f"there is no file /data/{k}.jpg")
+        for k in range(500)
     ]
     other = Problem("a.json", "r7", "score", "must be a number")
     assert summarized([*problems, other]) == [
         "a.json: r0, r1, r2 and 497 more: file: there is no file /data/0.jpg (of r0)",
         str(other),
     ]
-    same = [Problem("a.json", f"r{k}", "bbox", "the field is missing") for k in range(4)]
-    assert summarized(same) == ["a.json: r0, r1, r2 and 1 more: bbox: the field is missing"]
+    same = [
+        Problem("a.json", f"r{k}", "bbox", "the field is missing") for k in range(4)
+    ]
+    assert summarized(same) == [
+        "a.json: r0, r1, r2 and 1 more: bbox: the field is missing"
+    ]

@@ -49,7 +49,8 @@ def failing_for_one(scene, style):  # type: ignore[no-untyped-def]
 def test_a_fault_names_the_row_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry._STATE, "loading", "aerial")
     with pytest.raises(
-        PluginError, match=r"^plug-in aerial, metric gap: ZeroDivisionError: division by zero$"
+        PluginError,
+        match=r"^plug-in aerial, metric gap: ZeroDivisionError: division by zero$",
     ):
         guarded(divided, "metric gap")(None, None)
 
@@ -57,7 +58,9 @@ def test_a_fault_names_the_row_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_iterator_is_guarded_as_it_goes_on() -> None:
     found = guarded(rows, "importer counts")(True)
     assert next(found) == 1
-    with pytest.raises(PluginError, match=r"^script, importer counts: KeyError: 'image'$"):
+    with pytest.raises(
+        PluginError, match=r"^script, importer counts: KeyError: 'image'$"
+    ):
         next(found)
 
 
@@ -75,7 +78,9 @@ def test_signature_and_pickle_are_those_of_the_function() -> None:
 def test_a_metric_that_fails_is_named() -> None:
     vj.register_metric("detection", "gap", divided)
     try:
-        with pytest.raises(PluginError, match=r"^script, metric gap: ZeroDivisionError"):
+        with pytest.raises(
+            PluginError, match=r"^script, metric gap: ZeroDivisionError"
+        ):
             vj.score("object_detection", BOX, BOX, metric="gap")
     finally:
         registry.table("metric").remove(("detection", "gap"))
@@ -88,7 +93,9 @@ def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(
     whole = build(data, tmp_path / "whole")
     row = CATALOGUE[AT]
     monkeypatch.setitem(
-        CATALOGUE._rows, AT, guarded_row(replace(row, draw=failing_for_one), "encoding text_xyxy")
+        CATALOGUE._rows,
+        AT,
+        guarded_row(replace(row, draw=failing_for_one), "encoding text_xyxy"),
     )
     done = build(data, tmp_path / "left")
     told = [str(problem) for problem in done.problems]
@@ -97,7 +104,11 @@ def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(
     )
     [lost] = {problem.record for problem in done.problems}
     left = load_dataset(tmp_path / "left").questions
-    asked = [q for q in load_dataset(tmp_path / "whole").questions if q.encoding == "text_xyxy"]
+    asked = [
+        q
+        for q in load_dataset(tmp_path / "whole").questions
+        if q.encoding == "text_xyxy"
+    ]
     kept = {q.id for q in asked if lost not in q.annotation_ids}
     assert 0 < len(kept) < len(asked)
     assert {q.id for q in left if q.encoding == "text_xyxy"} == kept

@@ -20,7 +20,9 @@ def test_same_keys_give_the_same_draws_whatever_was_drawn_before(
 
 
 @given(st.integers(0, 2**31), KEYS, KEYS)
-def test_other_keys_give_another_seed(seed: int, first: list[object], second: list[object]) -> None:
+def test_other_keys_give_another_seed(
+    seed: int, first: list[object], second: list[object]
+) -> None:
     assert (seed_for(seed, *first) == seed_for(seed, *second)) == (first == second)
 
 
@@ -35,5 +37,7 @@ def test_uniform_draws_fill_the_unit_interval_and_depend_on_their_keys() -> None
     assert drawn.max() < 1
     for column in drawn.T:
         counts = np.histogram(column, 20, (0, 1))[0]
-        assert ((counts - 200) ** 2 / 200).sum() < 51  # chi-squared of 19 degrees: 1 in 10,000
+        assert (
+            (counts - 200) ** 2 / 200
+        ).sum() < 51  # chi-squared of 19 degrees: 1 in 10,000
     assert abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.08

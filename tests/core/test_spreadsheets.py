@@ -12,7 +12,19 @@ from visualjudge.core.workbooks import workbook_rows
 
 
 def test_formulas_become_text_and_numbers_stay() -> None:
-    texts = ["=1+1", "+A1", "-2+3", "@SUM(A1)", "\t=1", "-0.5", "+3e-2", "plain", "", None, "a=b"]
+    texts = [
+        "=1+1",
+        "+A1",
+        "-2+3",
+        "@SUM(A1)",
+        "\t=1",
+        "-0.5",
+        "+3e-2",
+        "plain",
+        "",
+        None,
+        "a=b",
+    ]
     table = harmless(pl.DataFrame({"text": texts, "number": [-1.0] * len(texts)}))
     due = [
         "'=1+1",

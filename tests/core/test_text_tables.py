@@ -13,8 +13,18 @@ from visualjudge.core.text_tables import NARROWEST, Styled, Table, screen_width
 BOARD = Table(
     ("Source", "Corrected", "95 %", "Labels"),
     (
-        ("a detector with a long name, trained for 300 epochs", "7.439", "6.745 to 8.132", "6"),
-        ("a detector with a long name, trained for 100 epochs", "−7.1", "6.052 to 8.346", "1,206"),
+        (
+            "a detector with a long name, trained for 300 epochs",
+            "7.439",
+            "6.745 to 8.132",
+            "6",
+        ),
+        (
+            "a detector with a long name, trained for 100 epochs",
+            "−7.1",
+            "6.052 to 8.346",
+            "1,206",
+        ),
     ),
     ("a note",),
 )
@@ -38,19 +48,26 @@ def test_names_fold_and_numbers_do_not_break(width: int) -> None:
 
 def test_columns_that_do_not_fit_follow_below_with_the_keys() -> None:
     cells = tuple(f"{i}.125" for i in range(9))
-    wide = Table(("Judge", *(f"Figure {i}" for i in range(9))), (("gpt", *cells), ("qwen", *cells)))
+    wide = Table(
+        ("Judge", *(f"Figure {i}" for i in range(9))),
+        (("gpt", *cells), ("qwen", *cells)),
+    )
     text = wide.text(60)
     assert max(map(len, text.splitlines())) <= 60
     assert text.count("gpt") == text.count("qwen") == text.count("Judge") == 2
     assert set(cells) <= set(text.split())
 
 
-def test_the_width_is_that_of_columns_and_at_least_60(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_is_that_of_columns_and_at_least_60(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for given_columns, expected in (("80", 80), ("20", NARROWEST)):
         monkeypatch.setenv("COLUMNS", given_columns)
         assert screen_width() == expected
     monkeypatch.delenv("COLUMNS")
-    assert screen_width() > 1000  # pytest's output is no terminal: nothing is folded in a pipe
+    assert (
+        screen_width() > 1000
+    )  # pytest's output is no terminal: nothing is folded in a pipe
 
 
 CELL = st.text("abc ,.-_0123456789", max_size=40)
@@ -59,7 +76,9 @@ CELL = st.text("abc ,.-_0123456789", max_size=40)
 @example([("0" * 29, "0" * 30, "0.00")])
 @given(
     st.lists(
-        st.tuples(CELL, CELL, st.from_regex(r"\A-?[0-9]{1,6}\.[0-9]{2}\Z")), min_size=1, max_size=5
+        st.tuples(CELL, CELL, st.from_regex(r"\A-?[0-9]{1,6}\.[0-9]{2}\Z")),
+        min_size=1,
+        max_size=5,
     )
 )
 def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> None:
@@ -69,7 +88,9 @@ def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> Non
         assert number in re.split(r"\s+", text)
     kept = sorted("".join(text.split()))
     for character in set("".join(cell for row in rows for cell in row)) - {" "}:
-        assert kept.count(character) >= sum(cell.count(character) for row in rows for cell in row)
+        assert kept.count(character) >= sum(
+            cell.count(character) for row in rows for cell in row
+        )
 
 
 def test_a_column_may_be_empty() -> None:
@@ -82,8 +103,12 @@ def test_sentences_below_a_table_break_between_words() -> None:
         "written by label"
     )
     lines = Table(("a",), (("1",),), (sentence,)).text(60).splitlines()[2:]
-    assert len(lines) == 2 and max(map(len, lines)) <= 60 and " ".join(lines) == sentence
-    assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[2:] == [sentence]
+    assert (
+        len(lines) == 2 and max(map(len, lines)) <= 60 and " ".join(lines) == sentence
+    )
+    assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[2:] == [
+        sentence
+    ]
 
 
 def test_each_form_shows_the_same_cells() -> None:
@@ -102,12 +127,17 @@ def test_each_form_shows_the_same_cells() -> None:
         '<br><small>too few &lt;images&gt;</small></td><td class="n">1,200</td></tr>'
     ) in page
     assert '<tr><td>keypoint</td><td>yes</td><td class="n">=3</td></tr>' in page
-    assert made.text().splitlines()[1].split("  ")[1:3] == ["no; too few <images>", "1,200"]
+    assert made.text().splitlines()[1].split("  ")[1:3] == [
+        "no; too few <images>",
+        "1,200",
+    ]
 
 
 def test_a_bar_never_breaks() -> None:
     bars = ("····│──●──·········", "····│···──●──······", "····│······──●──···")
-    made = Table(("a name of some length", "one", "two", "three"), (("a task of a name", *bars),))
+    made = Table(
+        ("a name of some length", "one", "two", "three"), (("a task of a name", *bars),)
+    )
     text = made.text(60)
     assert max(map(len, text.splitlines())) <= 60
     assert all(bar in text for bar in bars)

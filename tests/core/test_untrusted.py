@@ -126,7 +126,9 @@ def test_an_import_that_is_told_so_reads_files_anywhere_but_no_devices(
     (root / "media/x.png").symlink_to(tmp_path / "secret.png")
     names = (str(tmp_path / "secret.png"), "../secret.png", "media/x.png")
     with importing(outside=True):
-        assert [confined_path(root, name).read_bytes() for name in names] == [b"secret"] * 3
+        assert [confined_path(root, name).read_bytes() for name in names] == [
+            b"secret"
+        ] * 3
         for name in ("/dev/zero", "a\0b", "", "/nowhere"):
             with pytest.raises(DataError):
                 confined_path(root, name)
@@ -145,7 +147,9 @@ def test_a_file_over_the_bound_of_its_kind_is_refused_before_it_is_read(
     large = root / "media/large"
     with large.open("wb") as file:
         file.truncate(BOUNDS["manifest"].size + 1)
-    with pytest.raises(DataError, match=r"large: must have at most 16 MiB, got 16\.00 MiB$"):
+    with pytest.raises(
+        DataError, match=r"large: must have at most 16 MiB, got 16\.00 MiB$"
+    ):
         read_file(large, "manifest")
     with pytest.raises(DataError, match="must have at most"):
         open_untrusted(root, "media/large", "manifest")
@@ -161,7 +165,9 @@ def test_a_file_over_the_bound_of_its_kind_is_refused_before_it_is_read(
 
 
 LETTERS = "abcdefghijklmnopqr"
-ALIASES = "a: &a [x, x]\n" + "".join(f"{k}: &{k} [*{p}, *{p}]\n" for p, k in pairwise(LETTERS))
+ALIASES = "a: &a [x, x]\n" + "".join(
+    f"{k}: &{k} [*{p}, *{p}]\n" for p, k in pairwise(LETTERS)
+)
 
 
 @pytest.mark.parametrize(
@@ -192,14 +198,18 @@ def test_reading_apart_costs_no_more_than_it_may(
     monkeypatch.setattr(untrusted, "SECONDS_APART", 1)
     assert apart(size_of, root / "media/a.png", "image") == 1
     for function in (grown, late):
-        with pytest.raises(DataError, match=r"a\.png: takes more than 512 MiB .* or 1 s to read"):
+        with pytest.raises(
+            DataError, match=r"a\.png: takes more than 512 MiB .* or 1 s to read"
+        ):
             apart(function, root / "media/a.png", "image")
     (root / "b.png").touch()
     with pytest.raises(DataError, match=r"^b\.png: must be a$"):
         apart(size_of, root / "b.png", "image")
 
 
-def test_reading_apart_runs_neither_the_script_nor_what_lies_in_the_folder(tmp_path: Path) -> None:
+def test_reading_apart_runs_neither_the_script_nor_what_lies_in_the_folder(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/csv.py").write_text("raise SystemExit")
     (tmp_path / "folder/a").touch()

@@ -30,7 +30,9 @@ def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> N
         assert [next(results), next(results)] == [1, 2]
         with pytest.raises(DataError, match="number: must be even, got 5"):
             next(results)
-        with pytest.raises(RunError, match=r"^image 3: ZeroDivisionError: division by zero$"):
+        with pytest.raises(
+            RunError, match=r"^image 3: ZeroDivisionError: division by zero$"
+        ):
             list(pool.map(broken, [Numbered(3)]))
     with pytest.raises(UsageError, match="--workers must be at least 1"):
         Workers(0)

@@ -51,14 +51,18 @@ GT: dict[str, Any] = {
     "two categories of one id": lambda g, p, r: g.update(
         categories=[{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]
     ),
-    "category id is a list": lambda g, p, r: g.update(categories=[{"id": [1], "name": "a"}]),
+    "category id is a list": lambda g, p, r: g.update(
+        categories=[{"id": [1], "name": "a"}]
+    ),
     "image without id": lambda g, p, r: g["images"][0].pop("id"),
     "image id occurs twice": lambda g, p, r: g["images"].append(dict(g["images"][0])),
     "image without file name": lambda g, p, r: g["images"][0].pop("file_name"),
     "image file is not there": lambda g, p, r: g["images"][0].update(file_name="b.png"),
     "image width is another": lambda g, p, r: g["images"][0].update(width=WIDTH + 1),
     "image height is another": lambda g, p, r: g["images"][0].update(height=5),
-    "image sides are exchanged": lambda g, p, r: g["images"][0].update(width=HEIGHT, height=WIDTH),
+    "image sides are exchanged": lambda g, p, r: g["images"][0].update(
+        width=HEIGHT, height=WIDTH
+    ),
     "image entry is a number": lambda g, p, r: g.update(images=[7]),
     "image is a text": lambda g, p, r: dump(r / "images/a.png", "no image"),
     "image is cut short": lambda g, p, r: truncated(r / "images/a.png"),
@@ -71,7 +75,9 @@ GT: dict[str, Any] = {
     "annotation category unknown": lambda g, p, r: first(g).update(category_id=9),
     "annotation category is null": lambda g, p, r: first(g).update(category_id=None),
     "annotation without bbox": lambda g, p, r: first(g).pop("bbox"),
-    "annotation bbox has three numbers": lambda g, p, r: first(g).update(bbox=[1, 2, 3]),
+    "annotation bbox has three numbers": lambda g, p, r: first(g).update(
+        bbox=[1, 2, 3]
+    ),
     "annotation bbox is a text": lambda g, p, r: first(g).update(bbox="1 2 3 4"),
     "annotation bbox has a text": lambda g, p, r: first(g).update(bbox=[1, 2, "3", 4]),
     "annotation bbox is nested": lambda g, p, r: first(g).update(bbox=[[1, 2, 3, 4]]),
@@ -104,15 +110,21 @@ PRED: dict[str, Any] = {
     "pred bbox has null": lambda g, p, r: p[1].update(bbox=[1, 1, None, 1]),
     "pred score is a text": lambda g, p, r: p[0].update(score="0.9"),
     "pred score is true": lambda g, p, r: p[0].update(score=True),
-    "pred boxes are normalised": lambda g, p, r: [q.update(bbox=[0.1, 0.2, 0.4, 0.5]) for q in p],
+    "pred boxes are normalised": lambda g, p, r: [
+        q.update(bbox=[0.1, 0.2, 0.4, 0.5]) for q in p
+    ],
     "pred boxes are corners": lambda g, p, r: [q.update(bbox=[9, 6, 19, 9]) for q in p],
 }
 SEGMENTS: dict[str, Any] = {
     "mask is missing": lambda g, p, r: p[0].pop("segmentation"),
     "mask is null": lambda g, p, r: p[0].update(segmentation=None),
     "mask is a number": lambda g, p, r: p[0].update(segmentation=5),
-    "mask is of another size": lambda g, p, r: p[0].update(segmentation=rle(np.ones((4, 4)))),
-    "mask sides are exchanged": lambda g, p, r: p[0].update(segmentation=rle(region().T)),
+    "mask is of another size": lambda g, p, r: p[0].update(
+        segmentation=rle(np.ones((4, 4)))
+    ),
+    "mask sides are exchanged": lambda g, p, r: p[0].update(
+        segmentation=rle(region().T)
+    ),
     "rle counts are too few": lambda g, p, r: p[0].update(
         segmentation={"size": [10, 20], "counts": [5]}
     ),
@@ -134,25 +146,39 @@ SEGMENTS: dict[str, Any] = {
     "rle size has three numbers": lambda g, p, r: p[0].update(
         segmentation={"size": [10, 20, 3], "counts": [200]}
     ),
-    "rle size is nought": lambda g, p, r: p[0].update(segmentation={"size": [0, 20], "counts": []}),
+    "rle size is nought": lambda g, p, r: p[0].update(
+        segmentation={"size": [0, 20], "counts": []}
+    ),
     "rle text is nonsense": lambda g, p, r: p[0].update(
         segmentation={"size": [10, 20], "counts": "~~~~"}
     ),
     "rle text is cut short": lambda g, p, r: p[0].update(
         segmentation={"size": [10, 20], "counts": "d"}
     ),
-    "rle text is empty": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": ""}),
+    "rle text is empty": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": ""}
+    ),
     "polygon is flat": lambda g, p, r: p[0].update(segmentation=[1, 1, 5, 1, 5, 5]),
     "polygon has two points": lambda g, p, r: p[0].update(segmentation=[[1, 1, 5, 5]]),
-    "polygon has an odd count": lambda g, p, r: p[0].update(segmentation=[[1, 1, 5, 1, 5, 5, 2]]),
-    "polygon has a text": lambda g, p, r: p[0].update(segmentation=[[1, 1, 5, 1, 5, "5"]]),
-    "polygon is of points": lambda g, p, r: p[0].update(segmentation=[[[1, 1], [5, 1], [5, 5]]]),
-    "polygon list has a number": lambda g, p, r: p[0].update(segmentation=[[1, 1, 5, 1, 5, 5], 3]),
+    "polygon has an odd count": lambda g, p, r: p[0].update(
+        segmentation=[[1, 1, 5, 1, 5, 5, 2]]
+    ),
+    "polygon has a text": lambda g, p, r: p[0].update(
+        segmentation=[[1, 1, 5, 1, 5, "5"]]
+    ),
+    "polygon is of points": lambda g, p, r: p[0].update(
+        segmentation=[[[1, 1], [5, 1], [5, 5]]]
+    ),
+    "polygon list has a number": lambda g, p, r: p[0].update(
+        segmentation=[[1, 1, 5, 1, 5, 5], 3]
+    ),
     "gt mask is missing": lambda g, p, r: first(g).pop("segmentation"),
 }
 KEYPOINTS: dict[str, Any] = {
     "keypoints are missing": lambda g, p, r: p[0].pop("keypoints"),
-    "keypoints are fifty": lambda g, p, r: p[0].update(keypoints=p[0]["keypoints"][:-1]),
+    "keypoints are fifty": lambda g, p, r: p[0].update(
+        keypoints=p[0]["keypoints"][:-1]
+    ),
     "keypoints have a text": lambda g, p, r: p[0].update(keypoints=["1"] * 51),
     "keypoints are nested": lambda g, p, r: p[0].update(keypoints=[[1, 2, 2]] * 17),
     "keypoints have null": lambda g, p, r: p[0].update(keypoints=[None] * 51),
@@ -168,7 +194,8 @@ def g_nan(gt: Json) -> Json:
 
 def exchanged(gt: Json, pred: Json) -> tuple[Json, Json]:
     rows = [
-        {key: value for key, value in row.items() if key != "score"} for row in gt["annotations"]
+        {key: value for key, value in row.items() if key != "score"}
+        for row in gt["annotations"]
     ]
     return {**gt, "annotations": pred}, rows
 
@@ -204,16 +231,22 @@ def cases() -> Iterator[Case]:
         yield Case(f"coco options: {name}", plain, words)
     unscored = coco_files(lambda g, p, r: p[0].pop("score"))
     yield Case(
-        "coco options: min-score without scores", unscored, coco_words(BOXES, "--min-score", "0.3")
+        "coco options: min-score without scores",
+        unscored,
+        coco_words(BOXES, "--min-score", "0.3"),
     )
-    yield Case("coco: turned image, size of the stored frame", _turned, coco_words(BOXES))
+    yield Case(
+        "coco: turned image, size of the stored frame", _turned, coco_words(BOXES)
+    )
     yield Case("coco: two folders, one name", _two_folders, coco_words(BOXES))
     yield from _panoptic_cases()
 
 
 def _turned(root: Path) -> None:
     coco_files(lambda g, p, r: None)(root)
-    exif = bytes.fromhex("4578696600004d4d002a00000008000101120003000000010006000000000000")
+    exif = bytes.fromhex(
+        "4578696600004d4d002a00000008000101120003000000010006000000000000"
+    )
     photo(root / "images/a.jpg", exif=exif)
     gt = coco_gt()
     gt["images"][0]["file_name"] = "a.jpg"
@@ -241,7 +274,9 @@ def _panoptic(change: Any) -> Any:
         ]
         gt = {
             **coco_gt(),
-            "annotations": [{"image_id": 7, "file_name": "a.png", "segments_info": segments}],
+            "annotations": [
+                {"image_id": 7, "file_name": "a.png", "segments_info": segments}
+            ],
         }
         change(gt, root)
         dump(root / "gt.json", gt)
@@ -269,11 +304,15 @@ def _panoptic_cases() -> Iterator[Case]:
     table: dict[str, Any] = {
         "png is not there": lambda g, r: (r / "gt/a.png").unlink(),
         "png is a text": lambda g, r: dump(r / "gt/a.png", "no"),
-        "png is of another size": lambda g, r: gray(r / "gt/a.png", np.zeros((4, 4, 3), np.uint8)),
+        "png is of another size": lambda g, r: gray(
+            r / "gt/a.png", np.zeros((4, 4, 3), np.uint8)
+        ),
         "segment is not in the png": lambda g, r: first(g)["segments_info"].append(
             {"id": 5, "category_id": 1}
         ),
-        "segment category unknown": lambda g, r: first(g)["segments_info"][0].update(category_id=5),
+        "segment category unknown": lambda g, r: first(g)["segments_info"][0].update(
+            category_id=5
+        ),
         "segments are a number": lambda g, r: first(g).update(segments_info=3),
         "segment is a number": lambda g, r: first(g).update(segments_info=[3]),
         "two annotations of an image": lambda g, r: g["annotations"].append(first(g)),
@@ -281,6 +320,8 @@ def _panoptic_cases() -> Iterator[Case]:
     for name, change in table.items():
         yield Case(f"panoptic: {name}", _panoptic(change), words)
     no_folder = tuple(word if word != "{}/gt" else "{}/none" for word in words)
-    yield Case("panoptic: no such folder of pngs", _panoptic(lambda g, r: None), no_folder)
+    yield Case(
+        "panoptic: no such folder of pngs", _panoptic(lambda g, r: None), no_folder
+    )
     bare = tuple(word for word in words if word not in ("--gt-pngs", "{}/gt"))
     yield Case("panoptic: no gt-pngs given", _panoptic(lambda g, r: None), bare)

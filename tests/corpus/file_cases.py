@@ -11,7 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from corpus.workspace import HEIGHT, WIDTH, Case, Json, dump, gray, photo, region, rle, truncated
+from corpus.workspace import (
+    HEIGHT,
+    WIDTH,
+    Case,
+    Json,
+    dump,
+    gray,
+    photo,
+    region,
+    rle,
+    truncated,
+)
 
 Change = Callable[[Path], Any]
 
@@ -48,7 +59,10 @@ def cases() -> Iterator[Case]:
     )
     yield from table_of("outputs", outputs, OUTPUT_WORDS, OUTPUTS)
     yield from table_of(
-        "referring", referring, words("referring", "gt.json", "pred.json", "images"), REFERRING
+        "referring",
+        referring,
+        words("referring", "gt.json", "pred.json", "images"),
+        REFERRING,
     )
     plain = words("depth", "gt", "pred", "images")
     for name, more in {
@@ -59,7 +73,9 @@ def cases() -> Iterator[Case]:
         yield Case(f"depth options: {name}", depth, (*plain, "--gt-scale", more))
     yield Case("depth options: align is unknown", depth, (*plain, "--align", "best"))
     yield Case(
-        "depth options: two stars", depth, tuple("{}/*/*.npy" if w == "{}/gt" else w for w in plain)
+        "depth options: two stars",
+        depth,
+        tuple("{}/*/*.npy" if w == "{}/gt" else w for w in plain),
     )
     yield Case(
         "outputs options: score range is turned",
@@ -67,15 +83,23 @@ def cases() -> Iterator[Case]:
         (*OUTPUT_WORDS, "--score-range", "5", "1"),
     )
     yield Case(
-        "outputs options: mask-white is unknown", outputs, (*OUTPUT_WORDS, "--mask-white", "gray")
+        "outputs options: mask-white is unknown",
+        outputs,
+        (*OUTPUT_WORDS, "--mask-white", "gray"),
     )
     yield Case(
-        "outputs options: no such column", outputs, (*OUTPUT_WORDS, "--score-column", "stars")
+        "outputs options: no such column",
+        outputs,
+        (*OUTPUT_WORDS, "--score-column", "stars"),
     )
-    no_table = tuple("{}/none.csv" if word == "{}/table.csv" else word for word in OUTPUT_WORDS)
+    no_table = tuple(
+        "{}/none.csv" if word == "{}/table.csv" else word for word in OUTPUT_WORDS
+    )
     yield Case("outputs options: no such table", outputs, no_table)
     yield Case(
-        "outputs options: an editing table without sources", outputs, editing("generation_editing")
+        "outputs options: an editing table without sources",
+        outputs,
+        editing("generation_editing"),
     )
     yield Case("outputs options: a task with a metric", outputs, editing("keypoint"))
 
@@ -142,7 +166,9 @@ def line(text: str) -> Change:
 
 VOC: dict[str, Change] = {
     "not XML": xml("</annotation>", ""),
-    "declares entities": xml("<annotation>", '<!DOCTYPE a [<!ENTITY x "y">]><annotation>'),
+    "declares entities": xml(
+        "<annotation>", '<!DOCTYPE a [<!ENTITY x "y">]><annotation>'
+    ),
     "object without name": xml("<name>cat</name>", ""),
     "object without box": xml(BOX, ""),
     "xmax is a text": xml("<xmax>9</xmax>", "<xmax>wide</xmax>"),
@@ -190,9 +216,13 @@ YOLO: dict[str, Change] = {
     "coordinate is NaN": label("0 nan 0.4 0.4 0.6\n"),
     "coordinate is infinite": label("0 inf 0.4 0.4 0.6\n"),
     "numbers parted by commas": label("0,0.3,0.4,0.4,0.6\n"),
-    "label file without image": lambda r: dump(r / "labels/b.txt", "0 0.3 0.4 0.4 0.6\n"),
+    "label file without image": lambda r: dump(
+        r / "labels/b.txt", "0 0.3 0.4 0.4 0.6\n"
+    ),
     "predictions in pixels": lambda r: dump(r / "pred/a.txt", "0 6 4 8 6 0.9\n"),
-    "label file is not text": lambda r: (r / "labels/a.txt").write_bytes(b"\xff\xfe\x00"),
+    "label file is not text": lambda r: (r / "labels/a.txt").write_bytes(
+        b"\xff\xfe\x00"
+    ),
     "image is cut short": lambda r: truncated(r / "images/a.png"),
     "no such classes": lambda r: (r / "names.txt").unlink(),
     "no such labels": lambda r: (r / "labels").rename(r / "elsewhere"),
@@ -210,8 +240,12 @@ def label_map(root: Path) -> None:
 
 
 LABEL_MAP: dict[str, Change] = {
-    "value is not in the table": lambda r: gray(r / "pred/a.png", region() * np.uint8(7)),
-    "map is of another size": lambda r: gray(r / "pred/a.png", np.ones((5, 10), np.uint8)),
+    "value is not in the table": lambda r: gray(
+        r / "pred/a.png", region() * np.uint8(7)
+    ),
+    "map is of another size": lambda r: gray(
+        r / "pred/a.png", np.ones((5, 10), np.uint8)
+    ),
     "map is a photograph": lambda r: photo(r / "pred/a.png"),
     "map is a text": lambda r: dump(r / "pred/a.png", "no"),
     "map is cut short": lambda r: truncated(r / "gt/a.png"),
@@ -220,7 +254,9 @@ LABEL_MAP: dict[str, Change] = {
     "image is cut short": lambda r: truncated(r / "images/a.png"),
     "table without names": lambda r: dump(r / "classes.csv", "id\n1\n"),
     "table id is a text": lambda r: dump(r / "classes.csv", "id,name\none,road\n"),
-    "table id occurs twice": lambda r: dump(r / "classes.csv", "id,name\n1,road\n1,car\n"),
+    "table id occurs twice": lambda r: dump(
+        r / "classes.csv", "id,name\n1,road\n1,car\n"
+    ),
     "table name is empty": lambda r: dump(r / "classes.csv", "id,name\n1,\n"),
     "table row is short": lambda r: dump(r / "classes.csv", "id,name\n1\n"),
     "no such table": lambda r: (r / "classes.csv").unlink(),
@@ -275,7 +311,9 @@ DEPTH: dict[str, Change] = {
     "pfm is cut short": content(b"Pf\n20 10\n-1\n" + bytes(20), "a.pfm"),
     "png is a text": content(b"far", "a.png"),
     "prediction is missing": in_place_of(np.ones((HEIGHT, WIDTH)), "b.npy"),
-    "two maps of one name": lambda r: gray(r / "pred/a.png", np.ones((HEIGHT, WIDTH), np.uint16)),
+    "two maps of one name": lambda r: gray(
+        r / "pred/a.png", np.ones((HEIGHT, WIDTH), np.uint16)
+    ),
     "image is cut short": lambda r: truncated(r / "images/a.png"),
 }
 
@@ -331,7 +369,14 @@ OUTPUTS: dict[str, Change] = {
 
 
 def expressions() -> Json:
-    return [{"image": "a.png", "expression": "the cat", "key": "1", "segmentation": rle(region())}]
+    return [
+        {
+            "image": "a.png",
+            "expression": "the cat",
+            "key": "1",
+            "segmentation": rle(region()),
+        }
+    ]
 
 
 def referring(root: Path) -> None:
@@ -356,7 +401,9 @@ REFERRING: dict[str, Change] = {
     "region is missing": one(segmentation=None),
     "region is of another size": one(segmentation=rle(np.ones((4, 4)))),
     "region is a number": one(segmentation=3),
-    "objects is a number": lambda r: dump(r / "gt.json", [{"image": "a.png", "objects": 3}]),
+    "objects is a number": lambda r: dump(
+        r / "gt.json", [{"image": "a.png", "objects": 3}]
+    ),
     "expressions is a text": lambda r: dump(
         r / "gt.json", [{"image": "a.png", "objects": [{"expressions": "cat"}]}]
     ),

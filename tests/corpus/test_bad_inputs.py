@@ -35,7 +35,11 @@ def outcome(case: Case, root: Path) -> tuple[int, str]:
         try:
             run()
         except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            status = (
+                ended.code
+                if isinstance(ended.code, int)
+                else int(ended.code is not None)
+            )
     lines = [
         line
         for line in said.getvalue().replace(str(root), "{}").splitlines()

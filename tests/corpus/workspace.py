@@ -32,10 +32,14 @@ def dump(path: Path, value: Json) -> None:
     path.write_text(value if isinstance(value, str) else json.dumps(value))
 
 
-def photo(path: Path, size: tuple[int, int] = (WIDTH, HEIGHT), seed: int = 0, **save: Any) -> None:
+def photo(
+    path: Path, size: tuple[int, int] = (WIDTH, HEIGHT), seed: int = 0, **save: Any
+) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
-    Image.fromarray(rng.integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)).save(path, **save)
+    Image.fromarray(rng.integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)).save(
+        path, **save
+    )
 
 
 def gray(path: Path, values: Any) -> None:

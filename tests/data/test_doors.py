@@ -101,10 +101,14 @@ def test_a_data_set_on_disk_is_imported_with_its_embedded_images(
     cat = notes["detr:street1:cat"]
     assert cat["prediction"]["detections"][0]["bbox"] == pytest.approx([3, 3, 12, 11])
     index = json.loads((tmp_path / f"data/images/{task}.json").read_text())
-    assert (read_rgb(tmp_path / "data" / index["street1"]["file"]) == read_rgb(photos[1])).all()
+    assert (
+        read_rgb(tmp_path / "data" / index["street1"]["file"]) == read_rgb(photos[1])
+    ).all()
 
 
-def test_ratings_with_embedded_images_are_a_table(photos: list[str], tmp_path: Path) -> None:
+def test_ratings_with_embedded_images_are_a_table(
+    photos: list[str], tmp_path: Path
+) -> None:
     datasets = pytest.importorskip("datasets")
     features = datasets.Features(
         {
@@ -117,7 +121,9 @@ def test_ratings_with_embedded_images_are_a_table(photos: list[str], tmp_path: P
         {"output": embedded(path), "prompt": "a street", "score": float(k)}
         for k, path in enumerate(photos)
     ]
-    datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "ratings.parquet")
+    datasets.Dataset.from_list(rows, features=features).to_parquet(
+        tmp_path / "ratings.parquet"
+    )
     code = run(
         "import",
         "outputs",
@@ -135,7 +141,8 @@ def test_ratings_with_embedded_images_are_a_table(photos: list[str], tmp_path: P
     )
     assert code == 0
     scores = sorted(
-        note["final_score"] for note in records(tmp_path / "data", "generation_t2i").values()
+        note["final_score"]
+        for note in records(tmp_path / "data", "generation_t2i").values()
     )
     assert scores == [0.0, 2.5, 5.0]
 
@@ -144,7 +151,9 @@ def test_several_splits_are_named(photos: list[str], tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     made = detection_set(photos, 0.0)
     datasets.DatasetDict({"train": made, "test": made}).save_to_disk(tmp_path / "gt")
-    with pytest.raises(UsageError, match=r"has several splits; give one of .*gt/train.*gt/test"):
+    with pytest.raises(
+        UsageError, match=r"has several splits; give one of .*gt/train.*gt/test"
+    ):
         run(
             "import",
             "hugging-face",
@@ -163,10 +172,21 @@ def test_a_data_set_that_names_files_elsewhere_says_what_to_do(
     photos: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     datasets = pytest.importorskip("datasets")
-    features = datasets.Features({"output": datasets.Image(), "score": datasets.Value("float32")})
+    features = datasets.Features(
+        {"output": datasets.Image(), "score": datasets.Value("float32")}
+    )
     rows = [{"output": photos[0], "score": 1.0}]
-    datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "r.parquet")
-    words = ("--task", "generation_t2i", "--table", tmp_path / "r.parquet", "--source", "x")
+    datasets.Dataset.from_list(rows, features=features).to_parquet(
+        tmp_path / "r.parquet"
+    )
+    words = (
+        "--task",
+        "generation_t2i",
+        "--table",
+        tmp_path / "r.parquet",
+        "--source",
+        "x",
+    )
     assert run("import", "outputs", *words, "--out", tmp_path / "data") == 1
     told = capsys.readouterr().err
     assert "r.parquet: row 1: output: " in told and "save_to_disk embeds images" in told
@@ -181,7 +201,9 @@ def test_a_data_set_that_names_files_elsewhere_says_what_to_do(
             "a.parquet: must be a Parquet file",
         ),
         (
-            lambda root: dump(root / "state.json", {"_data_files": [{"filename": "../x.arrow"}]}),
+            lambda root: dump(
+                root / "state.json", {"_data_files": [{"filename": "../x.arrow"}]}
+            ),
             "x.arrow",
         ),
         (
@@ -193,7 +215,9 @@ def test_a_data_set_that_names_files_elsewhere_says_what_to_do(
         ),
     ],
 )
-def test_what_is_no_data_set_is_one_line(tmp_path: Path, make: Any, message: str) -> None:
+def test_what_is_no_data_set_is_one_line(
+    tmp_path: Path, make: Any, message: str
+) -> None:
     (tmp_path / "gt").mkdir()
     make(tmp_path / "gt")
     with pytest.raises((DataError, UsageError), match=message):
@@ -226,13 +250,17 @@ def supervision_detections(**more: Any) -> Any:
 
 def test_detections_of_supervision_become_boxes_or_masks() -> None:
     found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
-    assert [(item.label, item.xyxy, round(item.score or 0, 4)) for item in found.items] == [
+    assert [
+        (item.label, item.xyxy, round(item.score or 0, 4)) for item in found.items
+    ] == [
         ("dog", (1.0, 2.0, 9.0, 10.0), 0.9),
         ("cat", (3.0, 3.0, 8.0, 9.0), 0.5),
     ]
     masks = np.zeros((2, 12, 16), bool)
     masks[0, 2:10, 1:9] = masks[1, 3:9, 3:8] = True
-    named = supervision_detections(mask=masks, data={"class_name": np.array(["bus", "car"])})
+    named = supervision_detections(
+        mask=masks, data={"class_name": np.array(["bus", "car"])}
+    )
     both = vj.from_supervision(named, task="instance_segmentation")
     assert isinstance(both, Masks) and both.size == (12, 16)
     assert [item.label for item in both.items] == ["bus", "car"]
@@ -248,10 +276,14 @@ def test_what_detections_of_supervision_lack_is_said() -> None:
     with pytest.raises(DataError, match=r"labels: must be in classes, got 1"):
         vj.from_supervision(supervision_detections(), ["cat"])
     with pytest.raises(DataError, match=r"masks: must be \(N, H, W\) bool"):
-        vj.from_supervision(supervision_detections(), ["cat", "dog"], task="instance_segmentation")
+        vj.from_supervision(
+            supervision_detections(), ["cat", "dog"], task="instance_segmentation"
+        )
 
 
-def test_samples_from_a_script_are_scored_and_added(photos: list[str], tmp_path: Path) -> None:
+def test_samples_from_a_script_are_scored_and_added(
+    photos: list[str], tmp_path: Path
+) -> None:
     found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
     samples = [
         vj.Sample(f"street{k}", Path(path), found, found, found.labels)
@@ -266,7 +298,9 @@ def test_samples_from_a_script_are_scored_and_added(photos: list[str], tmp_path:
     assert notes["yolo:street0:dog"].metadata["min_score"] == 0.6
 
 
-@pytest.mark.parametrize("given", [None, float("nan"), float("inf"), -0.1, 10.5, True, "7"])
+@pytest.mark.parametrize(
+    "given", [None, float("nan"), float("inf"), -0.1, 10.5, True, "7"]
+)
 def test_a_sample_without_truth_needs_a_score_from_0_to_10(
     photos: list[str], tmp_path: Path, given: object
 ) -> None:
@@ -282,7 +316,11 @@ def test_a_sample_without_truth_needs_a_score_from_0_to_10(
     )
     with pytest.warns(UserWarning, match=told):
         data = vj.import_samples(
-            "object_detection", samples, tmp_path / "data", source="yolo", classes=("all",)
+            "object_detection",
+            samples,
+            tmp_path / "data",
+            source="yolo",
+            classes=("all",),
         )
     notes = list(data.annotations("object_detection"))
     assert [(note.image_id, note.final_score) for note in notes] == [("good", 7)]

@@ -25,7 +25,9 @@ FULL_RLE = {"size": [48, 64], "counts": [48 * 64]}
 
 def _record(place: str, prediction: Any, /, **fields: Any) -> dict[str, Any]:
     return (
-        detection(0, 5.0) | {"task": place, "prediction": prediction, "prompt": "the dog"} | fields
+        detection(0, 5.0)
+        | {"task": place, "prediction": prediction, "prompt": "the dog"}
+        | fields
     )
 
 
@@ -44,25 +46,60 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "final_score",
         "must be a number, got '7'",
     ),
-    (DET, _record(DET, _box(GOOD_BOX), final_score=True), "final_score", "must be a number"),
-    (DET, _record(DET, _box(GOOD_BOX), final_score=float("nan")), "final_score", "finite number"),
-    (DET, _record(DET, _box(GOOD_BOX), final_score=None), "final_score", "must be a number"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), final_score=True),
+        "final_score",
+        "must be a number",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), final_score=float("nan")),
+        "final_score",
+        "finite number",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), final_score=None),
+        "final_score",
+        "must be a number",
+    ),
     (
         DET,
         _record(DET, _box(GOOD_BOX), image_id="nowhere"),
         "image_id",
         "there is no image 'nowhere'",
     ),
-    (DET, _record(DET, _box([0.1, 0.2, 0.5, 0.6])), "prediction", "must be in pixels; all 1 lie"),
+    (
+        DET,
+        _record(DET, _box([0.1, 0.2, 0.5, 0.6])),
+        "prediction",
+        "must be in pixels; all 1 lie",
+    ),
     (
         "keypoint",
         _record("keypoint", {"persons": [{"keypoints": [0.3, 0.5, 2] * 17}]}),
         "prediction",
         "must be in pixels; all 1 lie",
     ),
-    (DET, _record(DET, _box(GOOD_BOX), image_id=12), "image_id", "must be a string, got 12"),
-    (DET, _record(DET, _box(GOOD_BOX), annotation_id=""), "annotation_id", "must not be empty"),
-    (DET, _record(DET, _box(GOOD_BOX), task="flying_carpets"), "task", "there is no such task"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), image_id=12),
+        "image_id",
+        "must be a string, got 12",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), annotation_id=""),
+        "annotation_id",
+        "must not be empty",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), task="flying_carpets"),
+        "task",
+        "there is no such task",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), task="keypoint"), "task", "another task's file"),
     (
         DET,
@@ -71,7 +108,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "must be a list, got 'dog'",
     ),
     (DET, _record(DET, _box(GOOD_BOX), error_type=3), "error_type", "must be a string"),
-    (DET, _record(DET, _box(GOOD_BOX), prompt="see <image>"), "prompt", "marks an image"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), prompt="see <image>"),
+        "prompt",
+        "marks an image",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "must be an object"),
     (DET, _record(DET, None), "prediction", "must be an object"),
     (DET, _record(DET, {}), "prediction.detections", "the field is missing"),
@@ -94,9 +136,24 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "prediction.detections[0].bbox",
         "must be [x1, y1, x2, y2]",
     ),
-    (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "non-empty"),
-    (DET, _record(DET, _box(GOOD_BOX, label="a <image>")), "prediction.label", "one line of text"),
-    (DET, _record(DET, _box(GOOD_BOX, label="a\nB. b")), "prediction.label", "one line of text"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX, label=" ")),
+        "prediction.detections[0].label",
+        "non-empty",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX, label="a <image>")),
+        "prediction.label",
+        "one line of text",
+    ),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX, label="a\nB. b")),
+        "prediction.label",
+        "one line of text",
+    ),
     (
         "keypoint",
         _record("keypoint", {"persons": [{"keypoints": KEYPOINTS}]}),
@@ -105,7 +162,10 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "instance_segmentation",
-        _record("instance_segmentation", {"instances": [{"label": "dog", "segmentation": RLE}]}),
+        _record(
+            "instance_segmentation",
+            {"instances": [{"label": "dog", "segmentation": RLE}]},
+        ),
         "prediction.instances[0].segmentation",
         "48×64, got 68",
     ),
@@ -113,7 +173,11 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "instance_segmentation",
         _record(
             "instance_segmentation",
-            {"instances": [{"label": "dog", "segmentation": {"size": [4, 4], "counts": [16]}}]},
+            {
+                "instances": [
+                    {"label": "dog", "segmentation": {"size": [4, 4], "counts": [16]}}
+                ]
+            },
         ),
         "prediction.instances[0].segmentation",
         "mask must match the image size 48×64 (height×width), got 4×4",
@@ -129,7 +193,9 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "semantic_segmentation",
-        _record("semantic_segmentation", {"label_map": "../outside.png", "classes": {}}),
+        _record(
+            "semantic_segmentation", {"label_map": "../outside.png", "classes": {}}
+        ),
         "prediction.label_map",
         "leads out of the data folder",
     ),
@@ -181,8 +247,12 @@ def folder(tmp_path: Path) -> Path:
         "semantic_segmentation",
         "referring_segmentation",
     ):
-        (tmp_path / f"images/{task}.json").write_text('{"photo": {"file": "photo.png"}}')
-    (tmp_path / "images/depth_estimation.json").write_text('{"photo": {"file": "photo.png"}}')
+        (tmp_path / f"images/{task}.json").write_text(
+            '{"photo": {"file": "photo.png"}}'
+        )
+    (tmp_path / "images/depth_estimation.json").write_text(
+        '{"photo": {"file": "photo.png"}}'
+    )
     np.save(tmp_path / "small.npy", np.ones((4, 4)))
     np.save(tmp_path / "empty.npy", np.zeros((48, 64)))
     np.save(tmp_path / "good.npy", np.ones((48, 64)))
@@ -191,7 +261,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("task", "record", "field", "reason"), BAD, ids=lambda v: v[:40] if isinstance(v, str) else ""
+    ("task", "record", "field", "reason"),
+    BAD,
+    ids=lambda v: v[:40] if isinstance(v, str) else "",
 )
 def test_bad_record_is_told_with_file_record_field_and_reason_and_left_out(
     folder: Path, task: str, record: dict[str, Any], field: str, reason: str
@@ -223,19 +295,28 @@ def test_missing_field_is_told(folder: Path, field: str) -> None:
 
 def test_bad_record_does_not_stop_the_good_ones(folder: Path) -> None:
     write_records(
-        folder, "object_detection", [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)]
+        folder,
+        "object_detection",
+        [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)],
     )
     opened = DataFolder(folder)
-    assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a00", "a02"]
+    assert [note.annotation_id for note in opened.annotations("object_detection")] == [
+        "a00",
+        "a02",
+    ]
     assert len(opened.problems) == 1
 
 
 def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
     write_records(
-        folder, "object_detection", [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)]
+        folder,
+        "object_detection",
+        [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)],
     )
     opened = DataFolder(folder)
-    assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a01"]
+    assert [note.annotation_id for note in opened.annotations("object_detection")] == [
+        "a01"
+    ]
     assert "occurs 2 times" in opened.problems[0].reason
 
 
@@ -248,7 +329,10 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ),
         ({"file": "nowhere.png"}, "there is no file 'nowhere.png'"),
         ({"file": "/etc/passwd"}, "leads out of the data folder"),
-        ({"file": "photo.png", "width": 7}, "width: must be 64, the width of photo.png, got 7"),
+        (
+            {"file": "photo.png", "width": 7},
+            "width: must be 64, the width of photo.png, got 7",
+        ),
         ({"file": "photo.png", "height": "tall"}, "height: must be a"),
         ({"file": "photo.png", "mask": "small.png"}, "must match the image size 48×64"),
         ({"file": "photo.png", "mask": "photo.png"}, "is it a photograph?"),
@@ -293,7 +377,8 @@ def test_file_that_is_no_array_is_a_problem_that_names_it(
 
 
 @pytest.mark.parametrize(
-    "bad", ["garbage", "[1, 2]", '{"source": "\\ud800"}', '{"a":' * 2000 + "1" + "}" * 2000]
+    "bad",
+    ["garbage", "[1, 2]", '{"source": "\\ud800"}', '{"a":' * 2000 + "1" + "}" * 2000],
 )
 def test_one_malformed_line_costs_one_record(folder: Path, bad: str) -> None:
     path = folder / "annotations/object_detection_annotations.json"
@@ -353,7 +438,9 @@ def in_the_layout_of_the_document(root: Path, tasks: dict[str, list[str]]) -> No
     for joint, parts in tasks.items():
         rows, index = list[Any](), dict[str, Any]()
         for task in parts:
-            rows += json.loads((root / f"annotations/{task}_annotations.json").read_text())
+            rows += json.loads(
+                (root / f"annotations/{task}_annotations.json").read_text()
+            )
             index |= json.loads((root / f"images/{task}.json").read_text())
         dump(notes / f"{joint}_annotations.json", rows)
         dump(indexes / f"{joint}{'_images' * (joint == 'generation')}.json", index)
@@ -384,7 +471,9 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
     (told,) = DataFolder(root).other_ranges([DET])
     assert told.startswith(f"{DET}: final_score: all 2 lie between 0 and 1")
     for scores, line in (([1, 3.5, 5], "--score-range 1 5"), ([2, 3, 5], None)):
-        found = DataFolder(detection_folder(tmp_path / str(scores), scores)).other_ranges([DET])
+        found = DataFolder(
+            detection_folder(tmp_path / str(scores), scores)
+        ).other_ranges([DET])
         assert [str(line) in one for one in found] == [True] * (line is not None)
     entries = DataFolder(root, (0, 1)).entries(DET)
     assert sorted(one.annotation.final_score for one in entries) == [2.5, 10.0]

@@ -33,7 +33,9 @@ def _boxes(rng: np.random.Generator) -> Detections:
     for k in range(6):
         x, y = rng.uniform(40, 420), rng.uniform(20, 300)
         width, height = rng.uniform(40, 200), rng.uniform(30, 150)
-        items.append(Detection(["cat", "dog", "cow"][k % 3], (x, y, x + width, y + height)))
+        items.append(
+            Detection(["cat", "dog", "cow"][k % 3], (x, y, x + width, y + height))
+        )
     return Detections(tuple(items))
 
 
@@ -62,7 +64,9 @@ def _restored(rng: np.random.Generator) -> WholeImage:
     return WholeImage(small.repeat(10, axis=0).repeat(10, axis=1))
 
 
-def _tried(make: Callable[[np.random.Generator], Any], spoil: Callable[[Any], Any]) -> list[Sides]:
+def _tried(
+    make: Callable[[np.random.Generator], Any], spoil: Callable[[Any], Any]
+) -> list[Sides]:
     truths = [make(np.random.default_rng(seed)) for seed in range(IMAGES)]
     return [(spoil(truth), truth) for truth in truths]
 
@@ -74,7 +78,11 @@ def _boxes_as(change: Callable[..., Any]) -> Callable[[Detections], Detections]:
 
 
 MISTAKES = {
-    "y before x": ("object_detection", _boxes, _boxes_as(lambda a, b, c, d: (b, a, d, c))),
+    "y before x": (
+        "object_detection",
+        _boxes,
+        _boxes_as(lambda a, b, c, d: (b, a, d, c)),
+    ),
     "read as [x, y, width, height]": (
         "object_detection",
         _boxes,
@@ -84,7 +92,12 @@ MISTAKES = {
         "object_detection",
         _boxes,
         _boxes_as(
-            lambda a, b, c, d: ((a + c) / 2, (b + d) / 2, (a + c) / 2 + c - a, (b + d) / 2 + d - b)
+            lambda a, b, c, d: (
+                (a + c) / 2,
+                (b + d) / 2,
+                (a + c) / 2 + c - a,
+                (b + d) / 2 + d - b,
+            )
         ),
     ),
     "read as [centre x": (
@@ -97,14 +110,21 @@ MISTAKES = {
         _boxes,
         _boxes_as(lambda *box: tuple(v * 0.6 for v in box)),
     ),
-    "disparities": ("depth_estimation", _depth, lambda found: DepthMap(1 / found.values)),
+    "disparities": (
+        "depth_estimation",
+        _depth,
+        lambda found: DepthMap(1 / found.values),
+    ),
     "keypoints are exchanged": (
         "keypoint",
         _pose,
         lambda found: People(
             tuple(
                 replace(
-                    p, keypoints=p.keypoints[[0, *(k + (1 if k % 2 else -1) for k in range(1, 17))]]
+                    p,
+                    keypoints=p.keypoints[
+                        [0, *(k + (1 if k % 2 else -1) for k in range(1, 17))]
+                    ],
                 )
                 for p in found.items
             )
@@ -143,7 +163,9 @@ def test_predictions_that_belong_to_the_next_image_are_named() -> None:
     assert found is not None and "belongs to the image after" in found
 
 
-def test_a_mistake_that_cannot_be_tried_stops_no_import(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_that_cannot_be_tried_stops_no_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fails(*_: Any) -> Any:
         raise PluginError("plug-in x, type detection: KeyError: 'a'")
 

@@ -29,11 +29,16 @@ from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.scoring.average_precision import CocoImages
 from visualjudge.vision.scoring.operating_point import best_f1
 
-EXIF_TURNED = bytes.fromhex("4578696600004d4d002a00000008000101120003000000010006000000000000")
+EXIF_TURNED = bytes.fromhex(
+    "4578696600004d4d002a00000008000101120003000000010006000000000000"
+)
 
 
 def run(root: Path, *words: str) -> int:
-    return int(app([word.replace("{}", str(root)) for word in words], standalone_mode=False) or 0)
+    return int(
+        app([word.replace("{}", str(root)) for word in words], standalone_mode=False)
+        or 0
+    )
 
 
 def records(root: Path, task: str) -> list[dict[str, Any]]:
@@ -54,7 +59,8 @@ def scored(root: Path) -> None:
         ([15, 0, 2, 2], 2, 0.1),
     ]
     pred = [
-        {"image_id": 7, "category_id": c, "bbox": box, "score": score} for box, c, score in boxes
+        {"image_id": 7, "category_id": c, "bbox": box, "score": score}
+        for box, c, score in boxes
     ]
     dump(root / "pred.json", pred)
 
@@ -89,7 +95,10 @@ def test_threshold_in_force_decides_what_is_shown_and_scored(
     scored(tmp_path)
     assert run(tmp_path, *coco_words("object_detection", *options)) == 0
     assert shown(tmp_path) == expected
-    assert "AP 1.000, AP50 1.000 (COCO's definition, of all predictions)" in capsys.readouterr().out
+    assert (
+        "AP 1.000, AP50 1.000 (COCO's definition, of all predictions)"
+        in capsys.readouterr().out
+    )
 
 
 def test_best_f1_is_the_best_of_all_thresholds() -> None:
@@ -99,7 +108,9 @@ def test_best_f1_is_the_best_of_all_thresholds() -> None:
         truths = [Detection("a", (10.0 * k, 0.0, 10.0 * k + 8, 8.0)) for k in range(4)]
         found = [
             Detection(
-                "a", (10.0 * k + rng.integers(0, 9), 0.0, 10.0 * k + 8, 8.0), float(rng.random())
+                "a",
+                (10.0 * k + rng.integers(0, 9), 0.0, 10.0 * k + 8, 8.0),
+                float(rng.random()),
             )
             for k in range(6)
         ]
@@ -119,7 +130,9 @@ def test_best_f1_is_the_best_of_all_thresholds() -> None:
     assert point.f1 == max(f1(score) for score in scores)
 
 
-def test_image_id_is_the_file_name_whatever_the_pattern_and_takes_a_prefix(tmp_path: Path) -> None:
+def test_image_id_is_the_file_name_whatever_the_pattern_and_takes_a_prefix(
+    tmp_path: Path,
+) -> None:
     photo(tmp_path / "frames/x_rgb.png")
     for name in ("gt", "pred"):
         gray(tmp_path / name / "x_labels.png", region() + np.uint8(1))
@@ -142,7 +155,9 @@ def test_image_id_is_the_file_name_whatever_the_pattern_and_takes_a_prefix(tmp_p
     )
     assert run(tmp_path, *words) == 0
     assert run(tmp_path, *words, "--id-prefix", "set1-{folder}_") == 0
-    assert {note["image_id"] for note in records(tmp_path, "semantic_segmentation")} == {
+    assert {
+        note["image_id"] for note in records(tmp_path, "semantic_segmentation")
+    } == {
         "x_rgb",
         "set1-frames_x_rgb",
     }
@@ -181,7 +196,9 @@ def test_one_id_for_two_images_of_two_tasks_is_found_at_import(
     assert run(tmp_path, *words, "--id-prefix", "rain-") == 0
 
 
-def test_annotations_of_the_stored_frame_are_read_with_exif_ignored(tmp_path: Path) -> None:
+def test_annotations_of_the_stored_frame_are_read_with_exif_ignored(
+    tmp_path: Path,
+) -> None:
     coco_files(lambda g, p, r: None)(tmp_path)
     photo(tmp_path / "images/a.jpg", exif=EXIF_TURNED)
     gt = coco_gt()
@@ -194,7 +211,9 @@ def test_annotations_of_the_stored_frame_are_read_with_exif_ignored(tmp_path: Pa
         assert stored.getexif().get(0x0112) is None
 
 
-def test_predicted_masks_of_another_size_are_resized_where_asked(tmp_path: Path) -> None:
+def test_predicted_masks_of_another_size_are_resized_where_asked(
+    tmp_path: Path,
+) -> None:
     half = rle(np.kron(np.array([[1, 0]]), np.ones((5, 5), int)))
     coco_files(lambda g, p, r: [row.update(segmentation=half) for row in p])(tmp_path)
     assert run(tmp_path, *coco_words("instance_segmentation")) == 1
@@ -207,7 +226,9 @@ def test_predicted_masks_of_another_size_are_resized_where_asked(tmp_path: Path)
     assert sizes == {(HEIGHT, WIDTH)}
 
 
-def _rated(root: Path, task: str, header: str, *rows: str, more: tuple[str, ...] = ()) -> int:
+def _rated(
+    root: Path, task: str, header: str, *rows: str, more: tuple[str, ...] = ()
+) -> int:
     for k, name in enumerate(("o1", "o2", "source", "control")):
         photo(root / f"{name}.png", (40, 30), seed=k)
     dump(root / "table.csv", "\n".join([header, *rows]) + "\n")
@@ -241,7 +262,9 @@ def test_an_output_rated_twice_is_one_record_with_the_mean(tmp_path: Path) -> No
         )
         == 0
     )
-    found = {note["annotation_id"]: note for note in records(tmp_path, "generation_t2i")}
+    found = {
+        note["annotation_id"]: note for note in records(tmp_path, "generation_t2i")
+    }
     rated = next(note for name, note in found.items() if "o1" in name)
     assert len(found) == 2
     assert (rated["final_score"], rated["metadata"]["raters"]) == (6.0, 2)
@@ -251,7 +274,13 @@ def test_an_output_rated_twice_is_one_record_with_the_mean(tmp_path: Path) -> No
 def test_several_columns_are_several_raters(tmp_path: Path) -> None:
     more = ("--score-column", "r1", "--score-column", "r2", "--score-range", "1", "5")
     assert (
-        _rated(tmp_path, "generation_t2i", "output,r1,r2,prompt", "o1.png,1,5,a cat", more=more)
+        _rated(
+            tmp_path,
+            "generation_t2i",
+            "output,r1,r2,prompt",
+            "o1.png,1,5,a cat",
+            more=more,
+        )
         == 0
     )
     (note,) = records(tmp_path, "generation_t2i")
@@ -284,10 +313,14 @@ def test_a_control_alone_is_shown_once_as_the_control(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("white", ["fill", "keep"])
-def test_the_white_of_a_mask_is_what_to_fill_or_to_keep(tmp_path: Path, white: str) -> None:
+def test_the_white_of_a_mask_is_what_to_fill_or_to_keep(
+    tmp_path: Path, white: str
+) -> None:
     mask = np.zeros((30, 40), np.uint8)
     mask[5:15, 5:20] = 255
-    Image.fromarray(mask).save(tmp_path / "mask.jpg", quality=60)  # ringing: not two-valued
+    Image.fromarray(mask).save(
+        tmp_path / "mask.jpg", quality=60
+    )  # ringing: not two-valued
     assert (
         _rated(
             tmp_path,
@@ -298,8 +331,12 @@ def test_the_white_of_a_mask_is_what_to_fill_or_to_keep(tmp_path: Path, white: s
         )
         == 0
     )
-    index = json.loads((tmp_path / "data/images/generation_inpainting_low_level.json").read_text())
-    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[:, :, 0]
+    index = json.loads(
+        (tmp_path / "data/images/generation_inpainting_low_level.json").read_text()
+    )
+    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[
+        :, :, 0
+    ]
     assert set(np.unique(stored)) == {0, 255}
     inside = mask > 0 if white == "fill" else mask == 0
     assert ((stored > 0) == inside).mean() > 0.98
@@ -323,7 +360,9 @@ def test_a_photograph_is_no_inpainting_mask(
 def test_predictions_that_all_equal_the_truth_are_warned_about(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    coco_files(lambda g, p, r: (g, [{**row, "score": 0.5} for row in g["annotations"]]))(tmp_path)
+    coco_files(
+        lambda g, p, r: (g, [{**row, "score": 0.5} for row in g["annotations"]])
+    )(tmp_path)
     assert run(tmp_path, *coco_words("object_detection")) == 0
     assert "warning: all 2 predictions score 10, the highest" in capsys.readouterr().err
 
@@ -335,7 +374,11 @@ def test_ratings_as_lists_under_other_names_are_read(tmp_path: Path) -> None:
     dump(
         tmp_path / "t.json",
         {
-            f"x{k}": {"image_path": f"o{k}.png", "text": "a cat", "human_scores": [k, 5]}
+            f"x{k}": {
+                "image_path": f"o{k}.png",
+                "text": "a cat",
+                "human_scores": [k, 5],
+            }
             for k in (1, 2)
         },
     )
@@ -364,7 +407,9 @@ def test_ratings_as_lists_under_other_names_are_read(tmp_path: Path) -> None:
     )
     assert run(tmp_path, *words) == 0
     found = records(tmp_path, "generation_t2i")
-    assert [(n["final_score"], n["prompt"], n["metadata"]["raters"]) for n in found] == [
+    assert [
+        (n["final_score"], n["prompt"], n["metadata"]["raters"]) for n in found
+    ] == [
         (5.0, "a cat", 2),
         (6.25, "a cat", 2),
     ]
@@ -385,9 +430,17 @@ def test_a_mask_of_another_size_is_resized_where_asked(tmp_path: Path) -> None:
             )
             == status
         )
-    index = json.loads((tmp_path / "data/images/generation_inpainting_low_level.json").read_text())
-    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[:, :, 0]
-    assert stored.shape == (30, 40) and (stored[:, :20] == 255).all() and not stored[:, 20:].any()
+    index = json.loads(
+        (tmp_path / "data/images/generation_inpainting_low_level.json").read_text()
+    )
+    stored = np.asarray(Image.open(tmp_path / "data" / index["source"]["mask"]))[
+        :, :, 0
+    ]
+    assert (
+        stored.shape == (30, 40)
+        and (stored[:, :20] == 255).all()
+        and not stored[:, 20:].any()
+    )
 
 
 def test_describe_says_which_predictions_count(
@@ -413,7 +466,11 @@ def test_describe_says_which_predictions_count(
     run(tmp_path, *words, "--source", "yolo", "--min-score", "0.25", "--top-k", "7")
     capsys.readouterr()
     run(tmp_path, "describe", "{}/data", "--json", "{}/described.json")
-    told = [line for line in capsys.readouterr().out.splitlines() if "shown and scored" in line]
+    told = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if "shown and scored" in line
+    ]
     assert told == [
         "object_detection: shown and scored: detr: confidence ≥ 0.8 (best-f1), 2 annotations",
         "object_detection: shown and scored: yolo: confidence ≥ 0.25, the 7 most confident of an "

@@ -20,7 +20,9 @@ DETECTION = coco_words("object_detection")
 SIZE = 64, 48
 
 
-def told(root: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def told(
+    root: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str]:
     """The exit status of a command, and all that it prints."""
     sys.argv = ["visualjudge", *(word.replace("{}", str(root)) for word in words)]
     try:
@@ -64,7 +66,16 @@ def depths(change: Callable[[Any], Any], *more: str, suffix: str = ".npy") -> Ma
                 np.save(root / f"pred/{k}.npy", change(metres))
             else:
                 gray(root / f"pred/{k}{suffix}", change(metres))
-        sides = ("--gt", "{}/gt", "--pred", "{}/pred", "--images", "{}/rgb", "--source", "m")
+        sides = (
+            "--gt",
+            "{}/gt",
+            "--pred",
+            "{}/pred",
+            "--images",
+            "{}/rgb",
+            "--source",
+            "m",
+        )
         return ("import", "depth", *sides, "--out", "{}/data", *more)
 
     return make
@@ -87,8 +98,25 @@ def label_maps(suffix: str, turn: Callable[[Any], Any] = lambda values: values) 
         photo(root / "rgb/a.png", (SIZE[1], SIZE[0]))
         gray(root / "gt/a.png", values)
         gray(root / f"pred/a{suffix}", turn(values))
-        sides = ("--gt", "{}/gt", "--pred", "{}/pred", "--images", "{}/rgb", "--source", "m")
-        return ("import", "label-map", *sides, "--classes", "{}/classes.txt", "--out", "{}/data")
+        sides = (
+            "--gt",
+            "{}/gt",
+            "--pred",
+            "{}/pred",
+            "--images",
+            "{}/rgb",
+            "--source",
+            "m",
+        )
+        return (
+            "import",
+            "label-map",
+            *sides,
+            "--classes",
+            "{}/classes.txt",
+            "--out",
+            "{}/data",
+        )
 
     return make
 
@@ -99,7 +127,14 @@ def pairs(pred: str, gt: str, images: str, *more: str) -> Make:
         photo(root / "high/a.png", (80, 64))
         photo(root / "made/a.png", (80, 64), seed=1)
         (root / "scores.csv").write_text("file,score\na,3\n")
-        task = ("--task", "lowlevel-super-resolution", "--source", "m", "--out", "{}/data")
+        task = (
+            "--task",
+            "lowlevel-super-resolution",
+            "--source",
+            "m",
+            "--out",
+            "{}/data",
+        )
         truth = ("--gt", f"{{}}/{gt}") if gt else ()
         named = ("--pred", f"{{}}/{pred}", "--images", f"{{}}/{images}")
         return ("import", "pairs", *named, *truth, *task, *more)
@@ -151,7 +186,9 @@ def two_channels(root: Path) -> tuple[str, ...]:
             root / f"{name}.json",
             {"images": [image], "categories": categories, "annotations": rows},
         )
-    return coco_words("semantic_segmentation", "--gt-pngs", "{}/gt", "--pred-pngs", "{}/pred")
+    return coco_words(
+        "semantic_segmentation", "--gt-pngs", "{}/gt", "--pred-pngs", "{}/pred"
+    )
 
 
 def lines(header: str, *rows: str) -> str:
@@ -204,7 +241,10 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a forgotten --gt-scale": (depths(lambda metres: metres), 0, f"{METRES} 8"),
     "millimetres as predictions": (
         depths(
-            lambda metres: (1000 * metres).astype(np.uint16), "--gt-scale", "1/1000", suffix=".png"
+            lambda metres: (1000 * metres).astype(np.uint16),
+            "--gt-scale",
+            "1/1000",
+            suffix=".png",
         ),
         0,
         "--pred-scale sets their unit",
@@ -224,7 +264,11 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         1,
         "height and width seem to be swapped",
     ),
-    "a JPEG of labels": (label_maps(".jpg"), 1, "got a JPEG, which changes the values of pixels"),
+    "a JPEG of labels": (
+        label_maps(".jpg"),
+        1,
+        "got a JPEG, which changes the values of pixels",
+    ),
     "labels on their side": (
         label_maps(".png", lambda values: values.T),
         1,
@@ -273,7 +317,11 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         2,
         "verdict and truth must be two columns, got truth",
     ),
-    "merged cells": (merged_cells, 1, "v.xlsx: row 3: judge must be given in all rows or in none"),
+    "merged cells": (
+        merged_cells,
+        1,
+        "v.xlsx: row 3: judge must be given in all rows or in none",
+    ),
     "a table of another code page": (
         verdicts("item,verdict,truth\né,A,B\n".encode("latin-1")),
         1,
@@ -305,7 +353,10 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_named(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
     make, status, message = MISTAKES[name]
@@ -322,14 +373,19 @@ def test_whole_numbers_written_as_floats_are_ids(
     assert told(tmp_path, capsys, *words)[0] == 0
     words = coco_with(each(lambda row: row.update(image_id=7.5)))(tmp_path)
     status, output = told(tmp_path, capsys, *words, "--replace")
-    assert status == 1 and "image_id: must be a whole number or a string, got 7.5" in output
+    assert (
+        status == 1
+        and "image_id: must be a whole number or a string, got 7.5" in output
+    )
 
 
 def test_names_of_2014_are_found_without_their_prefix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
-    coco_files(lambda gt, *_: gt["images"][0].update(file_name="COCO_val2014_a.png"))(tmp_path)
+    coco_files(lambda gt, *_: gt["images"][0].update(file_name="COCO_val2014_a.png"))(
+        tmp_path
+    )
     assert told(tmp_path, capsys, *DETECTION)[0] == 0
 
 
@@ -347,14 +403,21 @@ def test_one_source_is_nothing_to_compare(
     assert "nothing is compared" not in output
 
 
-@pytest.mark.parametrize("make", [coco_with(lambda *_: None), depths(lambda metres: metres * 1.1)])
+@pytest.mark.parametrize(
+    "make", [coco_with(lambda *_: None), depths(lambda metres: metres * 1.1)]
+)
 def test_one_file_given_as_two_sources_is_named(
-    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    make: Make,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
     words = make(tmp_path)
     assert "same predictions" not in told(tmp_path, capsys, *words)[1]
-    status, output = told(tmp_path, capsys, *(word if word != "m" else "twin" for word in words))
+    status, output = told(
+        tmp_path, capsys, *(word if word != "m" else "twin" for word in words)
+    )
     images = "all 2 images" if "depth" in words else "all 1 image"
     equal = f"sources 'm' and 'twin' have the same predictions on {images}; import one"
     assert status == 0 and f"warning: {equal}" in output
@@ -362,7 +425,10 @@ def test_one_file_given_as_two_sources_is_named(
         (("describe", "{}/data"), "no two predictions can be compared: "),
         (("plan", "{}/data"), "no two predictions can be compared: "),
         (("build", "{}/data", "--out", "{}/dataset"), "nothing is compared: "),
-        (("build", "{}/data", "--out", "{}/d", "--subset", "encoding_analysis"), "can be asked: "),
+        (
+            ("build", "{}/data", "--out", "{}/d", "--subset", "encoding_analysis"),
+            "can be asked: ",
+        ),
     ):
         assert f"{said}{equal}" in told(tmp_path, capsys, *command)[1]
 

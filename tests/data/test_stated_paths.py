@@ -25,7 +25,18 @@ def images(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", ["../private.png", "{}/private.png", "link.png", ".", "", None, 3, "b.png", "a\0.png"]
+    "name",
+    [
+        "../private.png",
+        "{}/private.png",
+        "link.png",
+        ".",
+        "",
+        None,
+        3,
+        "b.png",
+        "a\0.png",
+    ],
 )
 def test_what_leads_out_or_is_not_there_is_refused_with_its_field(
     images: Path, name: object
@@ -52,7 +63,9 @@ def _truth(root: Path, image: str, **annotation: object) -> Path:
 
 def test_no_importer_follows_a_path_out_of_its_folder(images: Path) -> None:
     root, out = images.parent, "../private.png"
-    (root / "table.jsonl").write_text(json.dumps({"output": out, "score": 1, "prompt": "x"}))
+    (root / "table.jsonl").write_text(
+        json.dumps({"output": out, "score": 1, "prompt": "x"})
+    )
     found = [
         *coco("object_detection", _truth(root, out), None, images),
         *coco(
@@ -62,7 +75,15 @@ def test_no_importer_follows_a_path_out_of_its_folder(images: Path) -> None:
             images,
             gt_pngs=images,
         ),
-        *outputs("generation_t2i", str(root / "table.jsonl"), "m", images, score_range=(0, 10)),
+        *outputs(
+            "generation_t2i",
+            str(root / "table.jsonl"),
+            "m",
+            images,
+            score_range=(0, 10),
+        ),
     ]
     assert len(found) == 3
-    assert all(isinstance(one, Problem) and "leads out of" in one.reason for one in found)
+    assert all(
+        isinstance(one, Problem) and "leads out of" in one.reason for one in found
+    )

@@ -24,10 +24,18 @@ def photo(path: Path, value: int = 0) -> Path:
     return path
 
 
-def note(source: str, *, score: float = 5.0, image_id: str = "a", **metadata: str) -> Annotation:
+def note(
+    source: str, *, score: float = 5.0, image_id: str = "a", **metadata: str
+) -> Annotation:
     shown = {"detections": [{"label": "cat", "bbox": [0.0, 0.1, 2.0, 3.0]}]}
     return Annotation(
-        f"{source}:{image_id}", image_id, TASK, shown, score, source=source, metadata=metadata
+        f"{source}:{image_id}",
+        image_id,
+        TASK,
+        shown,
+        score,
+        source=source,
+        metadata=metadata,
     )
 
 
@@ -56,10 +64,16 @@ def test_a_second_source_is_added_to_the_first(tmp_path: Path) -> None:
 def test_the_same_again_changes_no_byte(tmp_path: Path) -> None:
     image = photo(tmp_path / "p.png")
     grow(tmp_path / "data", image, note("x"))
-    before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()}
+    before = {
+        path: path.read_bytes()
+        for path in (tmp_path / "data").rglob("*")
+        if path.is_file()
+    }
     grow(tmp_path / "data", image, note("x"))
     assert {
-        path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()
+        path: path.read_bytes()
+        for path in (tmp_path / "data").rglob("*")
+        if path.is_file()
     } == before
 
 
@@ -103,7 +117,9 @@ def test_fields_that_others_wrote_are_kept(tmp_path: Path) -> None:
     assert json.loads(path.read_text())[0]["mine"] == {"kept": True}
 
 
-def test_a_folder_whose_records_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
+def test_a_folder_whose_records_cannot_be_read_is_not_written_over(
+    tmp_path: Path,
+) -> None:
     image = photo(tmp_path / "p.png")
     grow(tmp_path / "data", image, note("x"))
     path = tmp_path / "data" / "annotations" / f"{TASK}_annotations.json"
@@ -128,12 +144,16 @@ def test_any_text_becomes_a_file_name_of_its_own(text: str) -> None:
     assert slug(text + "!") != name
 
 
-@pytest.mark.parametrize(("name", "kind"), [("dataset.json", "a dataset"), ("run.json", "a run")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("dataset.json", "a dataset"), ("run.json", "a run")]
+)
 def test_records_are_not_put_into_a_folder_of_another_kind(
     tmp_path: Path, name: str, kind: str
 ) -> None:
     (tmp_path / name).write_text("{}")
-    with pytest.raises(UsageError, match=f"must be a data folder or a new folder, got {kind}"):
+    with pytest.raises(
+        UsageError, match=f"must be a data folder or a new folder, got {kind}"
+    ):
         FolderWriter(tmp_path, TASK)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -158,12 +178,16 @@ def test_a_refused_import_leaves_nothing(tmp_path: Path, new: Annotation) -> Non
     assert tree(tmp_path / "data") == before
 
 
-def test_a_refused_import_does_not_change_a_prediction_that_is_there(tmp_path: Path) -> None:
+def test_a_refused_import_does_not_change_a_prediction_that_is_there(
+    tmp_path: Path,
+) -> None:
     def add(value: float, score: float) -> None:
         with FolderWriter(tmp_path / "data", "depth_estimation") as writer:
             writer.add_image("a", photo(tmp_path / "p.png"))
             payload = writer.payload(DepthMap(np.full((6, 8), value)), "a")
-            writer.add(Annotation("x:a", "a", "depth_estimation", payload, score, source="x"))
+            writer.add(
+                Annotation("x:a", "a", "depth_estimation", payload, score, source="x")
+            )
             writer.commit()
 
     add(1.0, 5.0)

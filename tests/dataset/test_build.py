@@ -35,7 +35,11 @@ SMALL = BuildOptions(caps=Caps(2, 2, 2, 2, 1, 1, 3))
 
 
 def _bytes(root: Path) -> dict[str, bytes]:
-    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    return {
+        p.relative_to(root).as_posix(): p.read_bytes()
+        for p in root.rglob("*")
+        if p.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +57,20 @@ def test_all_tasks_and_encodings_are_asked_about(dataset: Path) -> None:
     questions = load_dataset(dataset).questions
     asked = {(q.task, q.encoding) for q in questions}
     assert asked == {(row.task, row.stem) for row in encodings() if row.is_final}
-    assert set(Counter(q.question_type for q in questions)) == {"pairwise", "ranking", "scoring"}
+    assert set(Counter(q.question_type for q in questions)) == {
+        "pairwise",
+        "ranking",
+        "scoring",
+    }
 
 
 def test_public_name_reads_what_was_built(dataset: Path) -> None:
     read = visualjudge.load_dataset(dataset)
     assert read.meta["version"] == "2.1"
     assert read.checksum == read.meta["files"]["questions.json"]
-    assert all(read.image_path(path).is_file() for q in read.questions for path in q.images)
+    assert all(
+        read.image_path(path).is_file() for q in read.questions for path in q.images
+    )
 
 
 def test_everything_holds(dataset: Path) -> None:
@@ -101,7 +111,10 @@ def test_workers_order_of_records_and_place_do_not_change_a_byte(
     ]
     another = {**os.environ, "PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo"}
     subprocess.run(
-        [*command, *words, "--workers", "2"], check=True, env=another, stdout=subprocess.DEVNULL
+        [*command, *words, "--workers", "2"],
+        check=True,
+        env=another,
+        stdout=subprocess.DEVNULL,
     )
     assert _bytes(tmp_path / "out") == _bytes(dataset)
 
@@ -120,7 +133,9 @@ def test_original_is_the_photograph_and_first(data: Path, dataset: Path) -> None
         if question.task == "keypoint":
             assert question.images[0] == f"media/original_{question.image_id}.png"
     photo = read_rgb(data / "photos/photo-0000.png")
-    np.testing.assert_array_equal(read_rgb(dataset / "media/original_photo-0000.png"), photo)
+    np.testing.assert_array_equal(
+        read_rgb(dataset / "media/original_photo-0000.png"), photo
+    )
 
 
 def test_inpainting_original_shows_the_masked_region_and_nothing_else(
@@ -134,7 +149,9 @@ def test_inpainting_original_shows_the_masked_region_and_nothing_else(
     assert not changed[~mask].any()
 
 
-def test_features_of_an_option_are_those_of_its_file_and_prediction(tmp_path: Path) -> None:
+def test_features_of_an_option_are_those_of_its_file_and_prediction(
+    tmp_path: Path,
+) -> None:
     data = detection_folder(tmp_path / "data", [1.0, 2.0], metadata={"severity": 0.5})
     build(data, tmp_path / "out", SMALL)
     for question in load_dataset(tmp_path / "out").questions:
@@ -146,7 +163,10 @@ def test_features_of_an_option_are_those_of_its_file_and_prediction(tmp_path: Pa
             assert option.png_bytes == (tmp_path / "out" / path).stat().st_size
         if question.encoding == "text_xyxy" and question.question_type == "pairwise":
             text = question.prompt.partition("A. ")[2].partition("\n\nB. ")[0]
-            assert (question.features[0].text_chars, question.features[0].png_bytes) == (
+            assert (
+                question.features[0].text_chars,
+                question.features[0].png_bytes,
+            ) == (
                 len(text),
                 None,
             )
@@ -161,10 +181,14 @@ def test_colours_agree_between_all_options_of_an_image(dataset: Path) -> None:
         ):
             for line in question.prompt.splitlines():
                 for part in (
-                    line.removeprefix("Legend: ").split(", ") if line.startswith("Legend:") else ()
+                    line.removeprefix("Legend: ").split(", ")
+                    if line.startswith("Legend:")
+                    else ()
                 ):
                     label, colour = part.split(" = ")
-                    colours.setdefault((question.image_id, label, ""), set()).add(colour)
+                    colours.setdefault((question.image_id, label, ""), set()).add(
+                        colour
+                    )
     assert colours
     assert all(len(found) == 1 for found in colours.values())
 
@@ -177,31 +201,43 @@ def test_bad_record_changes_nothing_but_the_count(tmp_path: Path) -> None:
     ):
         detection_folder(tmp_path / name, [1.0])
         write_records(tmp_path / name, "object_detection", records)
-    clean, dirty = (build(tmp_path / name, tmp_path / f"{name}-out") for name in ("clean", "dirty"))
+    clean, dirty = (
+        build(tmp_path / name, tmp_path / f"{name}-out") for name in ("clean", "dirty")
+    )
     assert (len(clean.problems), len(dirty.problems)) == (0, 2)
     questions = [
-        (tmp_path / f"{name}-out/questions.json").read_bytes() for name in ("clean", "dirty")
+        (tmp_path / f"{name}-out/questions.json").read_bytes()
+        for name in ("clean", "dirty")
     ]
     assert questions[0] == questions[1]
 
 
 def test_image_id_with_another_image_in_another_task_is_told(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=["object_detection", "keypoint"], images=1)
+    data = make_folder(
+        tmp_path / "data", tasks=["object_detection", "keypoint"], images=1
+    )
     write_png(data / "other.png", photograph(3, (72, 96)))
     (data / "images/keypoint.json").write_text('{"photo-0000": {"file": "other.png"}}')
     built = build(data, tmp_path / "out", SMALL)
     assert {problem.file for problem in built.problems} == {"keypoint_annotations.json"}
-    assert "another image or mask in images/object_detection.json" in built.problems[0].reason
+    assert (
+        "another image or mask in images/object_detection.json"
+        in built.problems[0].reason
+    )
 
 
 def test_copy_of_the_same_image_under_another_name_is_no_clash(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=["object_detection", "keypoint"], images=1)
+    data = make_folder(
+        tmp_path / "data", tasks=["object_detection", "keypoint"], images=1
+    )
     cv2.imwrite(str(data / "copy.png"), cv2.imread(str(data / "photos/photo-0000.png")))
     (data / "images/keypoint.json").write_text('{"photo-0000": {"file": "copy.png"}}')
     assert build(data, tmp_path / "out", SMALL).problems == ()
 
 
-def test_taken_folder_is_refused_and_replaced_only_where_it_is_a_dataset(tmp_path: Path) -> None:
+def test_taken_folder_is_refused_and_replaced_only_where_it_is_a_dataset(
+    tmp_path: Path,
+) -> None:
     data = detection_folder(tmp_path / "data", [1.0, 2.0])
     build(data, tmp_path / "out", SMALL)
     with pytest.raises(UsageError, match="--force"):
@@ -258,7 +294,9 @@ def test_killed_build_leaves_nothing_under_the_name_and_the_next_one_completes(
     ]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not list(tmp_path.glob(".out.partial/media/*")) and time.monotonic() < deadline:
+    while (
+        not list(tmp_path.glob(".out.partial/media/*")) and time.monotonic() < deadline
+    ):
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -293,10 +331,14 @@ def test_images_are_shown_at_most_so_large_and_predictions_with_them(
     build(data, tmp_path / "out", replace(SMALL, max_side=48))
     made = load_dataset(tmp_path / "out")
     assert made.meta["options"]["max_side"] == 48
-    sizes = {read_rgb(path).shape[:2] for path in (tmp_path / "out/media").glob("*.png")}
+    sizes = {
+        read_rgb(path).shape[:2] for path in (tmp_path / "out/media").glob("*.png")
+    }
     assert max(max(size) for size in sizes) == 48
     first = {
-        q.annotation_ids: q for q in load_dataset(dataset).questions if q.encoding == "text_xyxy"
+        q.annotation_ids: q
+        for q in load_dataset(dataset).questions
+        if q.encoding == "text_xyxy"
     }
     for question in made.questions:
         if question.encoding == "text_xyxy" and question.question_type == "scoring":
@@ -314,9 +356,13 @@ def test_scores_of_a_stated_range_become_0_to_10(data: Path, tmp_path: Path) -> 
     for name, options in (("plain", replace(wide, score_range=None)), ("wide", wide)):
         build(data, tmp_path / name, options)
         made = load_dataset(tmp_path / name)
-        scores.append({q.annotation_ids: q.final_scores for q in made if len(q.final_scores) == 1})
+        scores.append(
+            {q.annotation_ids: q.final_scores for q in made if len(q.final_scores) == 1}
+        )
         stated = json.loads((tmp_path / name / "dataset.json").read_bytes())["options"]
         assert stated.get("score_range") == (None if name == "plain" else [0.0, 20.0])
     plain, halved = scores
     shared = plain.keys() & halved.keys()
-    assert shared and all(halved[key][0] == pytest.approx(plain[key][0] / 2) for key in shared)
+    assert shared and all(
+        halved[key][0] == pytest.approx(plain[key][0] / 2) for key in shared
+    )

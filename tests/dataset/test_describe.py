@@ -9,7 +9,9 @@ from visualjudge.dataset.describe import describe
 
 
 def note(number: int, image: str, score: float, source: str | None = "a") -> Annotation:
-    return Annotation(str(number), image, "keypoint", {}, score, error_type="jitter", source=source)
+    return Annotation(
+        str(number), image, "keypoint", {}, score, error_type="jitter", source=source
+    )
 
 
 NOTES = [note(0, "x", 2), note(1, "x", 5, "b"), note(2, "x", 5, None), note(3, "y", 10)]
@@ -17,7 +19,12 @@ NOTES = [note(0, "x", 2), note(1, "x", 5, "b"), note(2, "x", 5, None), note(3, "
 
 def test_margins_are_of_pairs_within_a_group_that_differ() -> None:
     whole = describe("keypoint", NOTES).to_json()
-    assert (whole["annotations"], whole["images"], whole["groups"], whole["pairs"]) == (4, 2, 2, 2)
+    assert (whole["annotations"], whole["images"], whole["groups"], whole["pairs"]) == (
+        4,
+        2,
+        2,
+        2,
+    )
     assert whole["margin_median"] == 3
     assert whole["score_median"] == 5
 

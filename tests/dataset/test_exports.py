@@ -35,7 +35,9 @@ def test_parquet_loads_offline_with_typed_features_and_images(
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
     export(dataset, "parquet", tmp_path / "hub")
-    loaded = datasets.load_dataset(str(tmp_path / "hub"), cache_dir=str(tmp_path / "cache"))["test"]
+    loaded = datasets.load_dataset(
+        str(tmp_path / "hub"), cache_dir=str(tmp_path / "cache")
+    )["test"]
     assert loaded.features["final_scores"] == datasets.List(datasets.Value("float64"))
     assert loaded.features["images"] == datasets.List(datasets.Image())
     assert len(loaded) == len(dataset.questions)
@@ -60,7 +62,9 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_path: Path) -> None:
+def test_vlmevalkit_names_images_that_are_written_once(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     files = export(dataset, "vlmevalkit", tmp_path)
     assert {path.name for path in files} == {
         f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")
@@ -71,7 +75,8 @@ def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_pat
             question = asked[row["question_id"]]
             named = row["image_path"]
             paths = [
-                Path(p) for p in (ast.literal_eval(named) if named.startswith("[") else [named])
+                Path(p)
+                for p in (ast.literal_eval(named) if named.startswith("[") else [named])
             ]
             assert "image" not in row
             assert f"<image {len(paths)}>" in row["question"]
@@ -81,10 +86,14 @@ def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_pat
             expected = [dataset.image_path(p).read_bytes() for p in question.images]
             assert [path.read_bytes() for path in paths] == expected
     shown = {path for question in dataset.questions for path in question.images}
-    assert len([path for path in (tmp_path / "images").rglob("*") if path.is_file()]) == len(shown)
+    assert len(
+        [path for path in (tmp_path / "images").rglob("*") if path.is_file()]
+    ) == len(shown)
 
 
-def test_a_file_that_is_there_is_kept_unless_forced(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_kept_unless_forced(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text("precious")
     with pytest.raises(
@@ -111,7 +120,9 @@ def test_a_folder_that_is_not_empty_is_kept_unless_forced(
         export(dataset, name, tmp_path / "notes.txt", force=True)
 
 
-def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
+def test_only_a_task_and_so_many_questions_are_exported(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     few = dataset.filter(task="generation_t2i")[:3]
     [path] = export(few, "lmms-eval", tmp_path / "few")[:1]
     wanted = [question.id for question in few.questions]
@@ -131,10 +142,15 @@ def test_trl_preferences_put_the_right_answer_before_the_wrong_one(
     [path] = export(dataset, "trl", tmp_path / "preferences.jsonl")
     asked = {question.id: question for question in dataset.questions}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert {asked[line["id"]].question_type for line in lines} == {"pairwise", "ranking"}
+    assert {asked[line["id"]].question_type for line in lines} == {
+        "pairwise",
+        "ranking",
+    }
     for line in lines:
         question = asked[line["id"]]
-        chosen, rejected = (line[name][0]["content"][0]["text"] for name in ("chosen", "rejected"))
+        chosen, rejected = (
+            line[name][0]["content"][0]["text"] for name in ("chosen", "rejected")
+        )
         assert chosen == question.answer
         assert (rejected != chosen and sorted(rejected) == sorted(chosen)) or {
             chosen,
@@ -148,8 +164,12 @@ def test_trl_preferences_put_the_right_answer_before_the_wrong_one(
         )
 
 
-def test_unknown_format_and_missing_image_are_told(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"format must be one of parquet, .*, got 'csv'"):
+def test_unknown_format_and_missing_image_are_told(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        UsageError, match=r"format must be one of parquet, .*, got 'csv'"
+    ):
         export(dataset, "csv", tmp_path)
     moved = Dataset(tmp_path, dataset.questions, dataset.meta)
     with pytest.raises(DataError, match="there is no file"):

@@ -65,7 +65,9 @@ def test_the_parquet_form_is_one_file_with_the_same_dataset(
         lambda d: d.filter("margin<2", question_type="pairwise"),
         lambda d: d.sample(9),
         lambda d: d.filter(question_type="ranking").sample(3)[1:],
-        lambda d: d.choose(Choice(types=("pairwise",), where=("margin!=1",), sample=8, limit=5)),
+        lambda d: d.choose(
+            Choice(types=("pairwise",), where=("margin!=1",), sample=8, limit=5)
+        ),
         lambda d: d.filter(task="object_detection")[:4],
     ):
         assert list(choose(lazy)) == list(choose(held))
@@ -90,12 +92,18 @@ def test_a_parquet_dataset_is_judged_and_reported_as_the_other(
         out = tmp_path / root.name
         words = ("--backend", "local", "--model", "default", "--out", out)
         assert status("judge", root, *words) == 0
-        assert status("report", out, "--json", f"{out}.json", "--out", f"{out}.html") == 0
-        figures.append(json.loads(Path(f"{out}.json").read_text())["judges"][0]["pairwise"])
+        assert (
+            status("report", out, "--json", f"{out}.json", "--out", f"{out}.html") == 0
+        )
+        figures.append(
+            json.loads(Path(f"{out}.json").read_text())["judges"][0]["pairwise"]
+        )
     assert figures[0] == figures[1]
 
 
-def test_the_form_follows_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_form_follows_the_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("visualjudge.dataset.build.MOST_IN_JSON", 3)
     build(detection_folder(tmp_path / "data", SCORES), tmp_path / "dataset")
     assert (tmp_path / "dataset/dataset.parquet").is_file()

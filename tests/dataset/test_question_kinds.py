@@ -41,7 +41,9 @@ TEXTS = ("task", "encoding", "image_id", "prompt")
 MANY = ("class_of_interest", "subset", "images")
 
 
-@pytest.mark.parametrize("field", [name for name in GOOD if name not in ("id", "features")])
+@pytest.mark.parametrize(
+    "field", [name for name in GOOD if name not in ("id", "features")]
+)
 def test_a_value_of_a_wrong_kind_is_refused_with_its_field(field: str) -> None:
     for value in ODD:
         fits = (field in TEXTS and isinstance(value, str)) or (
@@ -56,7 +58,16 @@ def test_a_value_of_a_wrong_kind_is_refused_with_its_field(field: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ["A", None, 1e300, True])
-def test_the_answer_of_a_scoring_question_is_a_number_within_bounds(answer: Any) -> None:
-    one = {"annotation_ids": ["a"], "final_scores": [1], "sources": [None], "features": None}
+def test_the_answer_of_a_scoring_question_is_a_number_within_bounds(
+    answer: Any,
+) -> None:
+    one = {
+        "annotation_ids": ["a"],
+        "final_scores": [1],
+        "sources": [None],
+        "features": None,
+    }
     with pytest.raises(DataError, match="answer"):
-        question_from_wire({**GOOD, **one, "question_type": "scoring", "answer": answer})
+        question_from_wire(
+            {**GOOD, **one, "question_type": "scoring", "answer": answer}
+        )

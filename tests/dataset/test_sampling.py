@@ -14,7 +14,16 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import seed_for
 from visualjudge.dataset import sampling as sampling_module
-from visualjudge.dataset.sampling import Group, Item, Stems, deal, group, pairs_of, sample, spread
+from visualjudge.dataset.sampling import (
+    Group,
+    Item,
+    Stems,
+    deal,
+    group,
+    pairs_of,
+    sample,
+    spread,
+)
 from visualjudge.options import SUBSETS, Caps
 
 STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
@@ -41,7 +50,10 @@ def _notes(
 
 
 def _sample(
-    notes: list[Annotation], caps: Caps | None = None, seed: int = 42, stems: Stems = STEMS
+    notes: list[Annotation],
+    caps: Caps | None = None,
+    seed: int = 42,
+    stems: Stems = STEMS,
 ) -> list[Item]:
     items = sample("depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed)
     turned = deal(items, seed)
@@ -58,33 +70,52 @@ def test_pairs_stay_in_their_group_and_differ_in_score() -> None:
     assert pairs
     for item in pairs:
         a, b = (by_id[name] for name in item.annotation_ids)
-        assert (a.image_id, a.prompt, a.error_type) == (b.image_id, b.prompt, b.error_type)
+        assert (a.image_id, a.prompt, a.error_type) == (
+            b.image_id,
+            b.prompt,
+            b.error_type,
+        )
         assert a.final_score != b.final_score
 
 
 def test_caps_of_both_subsets_are_reached_and_kept() -> None:
-    items = [item for item in _sample(_notes(40, [1, 2, 3, 4])) if item.question_type == "pairwise"]
-    for subset, groups, pairs in (("encoding_analysis", 10, 10), ("judge_analysis", 20, 50)):
+    items = [
+        item
+        for item in _sample(_notes(40, [1, 2, 3, 4]))
+        if item.question_type == "pairwise"
+    ]
+    for subset, groups, pairs in (
+        ("encoding_analysis", 10, 10),
+        ("judge_analysis", 20, 50),
+    ):
         mine = [item for item in items if subset in item.subset and item.stem == "s0"]
         assert len(mine) == pairs
         assert len({item.image_id for item in mine}) == groups
 
 
 def test_every_encoding_asks_about_the_same_pairs() -> None:
-    items = [item for item in _sample(_notes(8, [1, 2, 3])) if item.question_type == "pairwise"]
+    items = [
+        item
+        for item in _sample(_notes(8, [1, 2, 3]))
+        if item.question_type == "pairwise"
+    ]
     pairs = {
-        stem: {frozenset(i.annotation_ids) for i in items if i.stem == stem} for stem in STEMS.base
+        stem: {frozenset(i.annotation_ids) for i in items if i.stem == stem}
+        for stem in STEMS.base
     }
     assert pairs["s0"] == pairs["s1"] == pairs["s2"]
 
 
 def test_pair_of_both_subsets_is_one_question_that_lists_both() -> None:
-    items = [item for item in _sample(_notes(3, [1, 2])) if item.question_type == "pairwise"]
+    items = [
+        item for item in _sample(_notes(3, [1, 2])) if item.question_type == "pairwise"
+    ]
     assert Counter(item.subset for item in items) == {SUBSETS: 9}
 
 
 @pytest.mark.parametrize(
-    "stems", [Stems(("p",), ("p",)), STEMS, Stems(("a", "b", "c", "d"), ("a", "b", "c", "d"))]
+    "stems",
+    [Stems(("p",), ("p",)), STEMS, Stems(("a", "b", "c", "d"), ("a", "b", "c", "d"))],
 )
 @pytest.mark.parametrize("seed", [0, 1, 42])
 def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
@@ -93,19 +124,28 @@ def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
     notes = _notes(40, [1, 2, 3, 4, 5])
     scores = {note.annotation_id: note.final_score for note in notes}
     items = [
-        item for item in _sample(notes, seed=seed, stems=stems) if item.question_type == "pairwise"
+        item
+        for item in _sample(notes, seed=seed, stems=stems)
+        if item.question_type == "pairwise"
     ]
     for stem in stems.base:
         for subset in SUBSETS:
-            mine = [item for item in items if item.stem == stem and subset in item.subset]
+            mine = [
+                item for item in items if item.stem == stem and subset in item.subset
+            ]
             right = sum(
-                scores[item.annotation_ids[0]] > scores[item.annotation_ids[1]] for item in mine
+                scores[item.annotation_ids[0]] > scores[item.annotation_ids[1]]
+                for item in mine
             )
             assert abs(right - len(mine) / 2) <= 1
 
 
 def test_paraphrases_are_used_alike() -> None:
-    items = [item for item in _sample(_notes(40, [1, 2, 3])) if item.question_type == "pairwise"]
+    items = [
+        item
+        for item in _sample(_notes(40, [1, 2, 3]))
+        if item.question_type == "pairwise"
+    ]
     used = Counter(item.paraphrase % 5 for item in items)
     assert max(used.values()) - min(used.values()) <= 1
 
@@ -113,7 +153,9 @@ def test_paraphrases_are_used_alike() -> None:
 def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() -> None:
     notes = _notes(6, [1, 2], prompts=["x", "y", "z"]) + _notes(0, [])
     moved = [
-        n if n.prompt != "y" else Annotation(**_fields(n) | {"final_score": n.final_score + 4})
+        n
+        if n.prompt != "y"
+        else Annotation(**_fields(n) | {"final_score": n.final_score + 4})
         for n in notes
     ]
     scores = {note.annotation_id: note.final_score for note in moved}
@@ -131,7 +173,8 @@ def test_rankings_are_not_shown_in_the_right_order() -> None:
     rankings = [item for item in _sample(notes) if item.question_type == "ranking"]
     assert {len(item.annotation_ids) for item in rankings} == {5}
     firsts = Counter(
-        int(np.argmax([scores[name] for name in item.annotation_ids])) for item in rankings
+        int(np.argmax([scores[name] for name in item.annotation_ids]))
+        for item in rankings
     )
     assert set(firsts) == {0, 1, 2, 3, 4}
 
@@ -148,12 +191,24 @@ def test_scoring_takes_at_most_five_of_at_most_twenty_groups() -> None:
 
 def test_groups_are_spread_over_images_classes_and_error_types() -> None:
     notes = _notes(3, [1, 2]) + [
-        Annotation(f"b{k}-{j}", "crowded", "depth_estimation", {}, float(j), error_type=f"error{k}")
+        Annotation(
+            f"b{k}-{j}",
+            "crowded",
+            "depth_estimation",
+            {},
+            float(j),
+            error_type=f"error{k}",
+        )
         for k in range(50)
         for j in range(2)
     ]
     chosen = spread(group("depth_estimation", notes), 4, seed=1)
-    assert {found.key[0] for found in chosen} == {"image000", "image001", "image002", "crowded"}
+    assert {found.key[0] for found in chosen} == {
+        "image000",
+        "image001",
+        "image002",
+        "crowded",
+    }
 
 
 def test_choice_of_few_groups_lies_within_the_choice_of_many() -> None:
@@ -175,7 +230,8 @@ def test_order_of_records_does_not_matter(random: object, seed: int) -> None:
 def test_another_seed_asks_otherwise() -> None:
     notes = _notes(30, [1, 2, 3])
     first, second = (
-        {(i.stem, i.annotation_ids) for i in _sample(notes, seed=seed)} for seed in (42, 43)
+        {(i.stem, i.annotation_ids) for i in _sample(notes, seed=seed)}
+        for seed in (42, 43)
     )
     assert len(first & second) < len(first) * 0.6
 
@@ -203,17 +259,25 @@ TRAITS = st.tuples(
 )
 
 
-@given(st.lists(TRAITS, unique=True, max_size=30), st.integers(0, 31), st.integers(0, 5))
+@given(
+    st.lists(TRAITS, unique=True, max_size=30), st.integers(0, 31), st.integers(0, 5)
+)
 @settings(max_examples=60)
 def test_each_next_group_is_the_one_least_like_those_chosen(
-    keys: list[tuple[str, tuple[str, ...] | None, str | None, str]], count: int, seed: int
+    keys: list[tuple[str, tuple[str, ...] | None, str | None, str]],
+    count: int,
+    seed: int,
 ) -> None:
     groups = [Group("depth_estimation", key, ()) for key in keys]
     left, chosen = list(groups), list[Group]()
     while left and len(chosen) < count:
-        costs = [sum(g.key[k] == c.key[k] for c in chosen for k in range(3)) for g in left]
+        costs = [
+            sum(g.key[k] == c.key[k] for c in chosen for k in range(3)) for g in left
+        ]
         ranks = [seed_for(seed, "group", found.task, list(found.key)) for found in left]
-        chosen.append(left.pop(min(range(len(left)), key=lambda k: (costs[k], ranks[k]))))
+        chosen.append(
+            left.pop(min(range(len(left)), key=lambda k: (costs[k], ranks[k])))
+        )
     assert spread(groups, count, seed) == chosen
 
 
@@ -221,7 +285,8 @@ def test_a_large_group_gives_each_pair_once_and_the_first_without_looking_at_all
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     notes = [
-        replace(note, annotation_id=f"n{k:03d}") for k, note in enumerate(_notes(1, range(23)))
+        replace(note, annotation_id=f"n{k:03d}")
+        for k, note in enumerate(_notes(1, range(23)))
     ]
     (whole,) = group("depth_estimation", notes)
     monkeypatch.setattr(sampling_module, "DRAWN_TOGETHER", 10)

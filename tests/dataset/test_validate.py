@@ -57,11 +57,19 @@ def test_whole_dataset_has_no_problem(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "change", "field"),
     [
-        ("pairwise", lambda q: q.update(answer={"A": "B", "B": "A"}[q["answer"]]), "answer"),
+        (
+            "pairwise",
+            lambda q: q.update(answer={"A": "B", "B": "A"}[q["answer"]]),
+            "answer",
+        ),
         ("ranking", lambda q: q.update(answer=q["answer"][::-1]), "answer"),
         ("scoring", lambda q: q.update(answer=q["answer"] + 0.1), "answer"),
         ("pairwise", lambda q: q.update(final_scores=[4.0, 4.0]), "answer"),
-        ("scoring", lambda q: q.update(final_scores=[11.0], answer=11.0), "final_scores"),
+        (
+            "scoring",
+            lambda q: q.update(final_scores=[11.0], answer=11.0),
+            "final_scores",
+        ),
         ("pairwise", lambda q: q.update(prompt=q["prompt"] + "<image>"), "prompt"),
     ],
 )
@@ -77,7 +85,11 @@ def test_broken_rule_is_told(
     [
         ("scoring", lambda q: q.update(answer="7"), "answer"),
         ("pairwise", lambda q: q.update(final_scores=[4.0, "x"]), "final_scores"),
-        ("ranking", lambda q: q.update(annotation_ids=q["annotation_ids"][:2]), "annotation_ids"),
+        (
+            "ranking",
+            lambda q: q.update(annotation_ids=q["annotation_ids"][:2]),
+            "annotation_ids",
+        ),
     ],
 )
 def test_a_question_that_cannot_be_read_ends_the_validation_with_its_field(
@@ -100,7 +112,10 @@ def test_changed_missing_and_added_files_are_told(dataset: Path) -> None:
     }
     assert told == {
         (f"media/{changed.name}", "the SHA-256 differs: the file was changed"),
-        (f"media/{missing.name}", f"there is no file 'media/{missing.name}' in the dataset"),
+        (
+            f"media/{missing.name}",
+            f"there is no file 'media/{missing.name}' in the dataset",
+        ),
         ("media/added.png", "is not listed"),
     }
 

@@ -53,10 +53,14 @@ TOO_FEW_IMAGES = {"visualjudge accept runs/known": 1, "visualjudge gate check": 
 def commands(text: str) -> list[str]:
     """The commands of the console blocks of a page."""
     lines = [line for block in RUN.findall(text) for line in block.splitlines()]
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ visualjudge ")]
+    return [
+        line.removeprefix("$ ") for line in lines if line.startswith("$ visualjudge ")
+    ]
 
 
-WITH_COMMANDS = [page for page, text in PAGES.items() if commands(text) and page not in ELSEWHERE]
+WITH_COMMANDS = [
+    page for page, text in PAGES.items() if commands(text) and page not in ELSEWHERE
+]
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +90,15 @@ def enter(home: Path, server: Loopback, patch: pytest.MonkeyPatch) -> None:
 
 def call(command: str, server: Loopback) -> None:
     """Run a command of ours in this process; it must succeed."""
-    words = shlex.split(command.replace("http://127.0.0.1:8000", server.url), comments=True)[1:]
+    words = shlex.split(
+        command.replace("http://127.0.0.1:8000", server.url), comments=True
+    )[1:]
     if words[0] in ("build", "probe"):
         words += ["--workers", "1"]  # the same bytes, without processes to start
     done = CliRunner().invoke(app, words, catch_exceptions=False)
-    few = [status for begin, status in TOO_FEW_IMAGES.items() if command.startswith(begin)]
+    few = [
+        status for begin, status in TOO_FEW_IMAGES.items() if command.startswith(begin)
+    ]
     assert done.exit_code in (0, *few), f"{command}\n{done.output[-2000:]}"
 
 
@@ -104,11 +112,17 @@ def forget_outputs(page: str, home: Path) -> None:
 
 @pytest.mark.parametrize("page", WITH_COMMANDS)
 def test_the_commands_of_a_page_run_as_written(
-    page: str, made: Path, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str,
+    made: Path,
+    server: Loopback,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     home = Path(shutil.copytree(made, tmp_path / "home"))
     enter(home, server, monkeypatch)
-    server.answers = ['{"winner": "Image A"}' if "judge-modules" in page else "Answer: A"]
+    server.answers = [
+        '{"winner": "Image A"}' if "judge-modules" in page else "Answer: A"
+    ]
     if page.endswith("depth_estimation.md"):
         depth_maps(home)
     if page.endswith("plan.md"):
@@ -132,7 +146,9 @@ def test_a_command_that_is_not_run_says_why() -> None:
     assert left == []
     everything = "\n".join(PAGES.values())
     assert [command for command in NOT_RUN if command not in everything] == []
-    assert [test for test in ELSEWHERE.values() if not (ROOT / test.split()[0]).is_file()] == []
+    assert [
+        test for test in ELSEWHERE.values() if not (ROOT / test.split()[0]).is_file()
+    ] == []
 
 
 def test_the_tutorial_for_detections_is_short() -> None:

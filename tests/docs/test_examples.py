@@ -41,7 +41,9 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
     vj.label("OUT/run", 60).table().write_csv("next.csv")
     exec(next(code for code in blocks("decide.md", "python") if "truth.csv" in code))
     printed = str(vj.correct("OUT/run", "next.csv", gap=0.5)).splitlines()
-    shown = next(text for text in blocks("decide.md", "") if text.startswith("Source")).splitlines()
+    shown = next(
+        text for text in blocks("decide.md", "") if text.startswith("Source")
+    ).splitlines()
     assert printed[: len(shown)] == shown
     assert "a difference of 0.5: 581 labels in all" in printed
 
@@ -49,9 +51,13 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(
 def test_the_script_of_the_multiple_choice_page_writes_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = next(block for block in blocks("mmbench.md", "python") if "DATA.tsv" in block)
+    script = next(
+        block for block in blocks("mmbench.md", "python") if "DATA.tsv" in block
+    )
     for name in ("coffee", "chelsea", "rocket", "coins"):
-        write_png(tmp_path / f"demo-out/data/files/{name}.png", np.zeros((4, 4, 3), np.uint8))
+        write_png(
+            tmp_path / f"demo-out/data/files/{name}.png", np.zeros((4, 4, 3), np.uint8)
+        )
     monkeypatch.chdir(tmp_path)
     exec(script)
     table = read_table("DATA.tsv")
@@ -62,12 +68,16 @@ def test_the_script_of_the_multiple_choice_page_writes_a_table(
 def test_arrays_of_segmenters_become_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = next(block for block in blocks("python.md", "python") if "segment(photo" in block)
+    script = next(
+        block for block in blocks("python.md", "python") if "segment(photo" in block
+    )
     monkeypatch.chdir(tmp_path)
     exec(script, {})
     assert "careful" in Path("report.html").read_text("utf-8")
     task = "semantic_segmentation"
-    scores = {note.source: note.final_score for note in vj.open_data("data").annotations(task)}
+    scores = {
+        note.source: note.final_score for note in vj.open_data("data").annotations(task)
+    }
     assert scores["careful"] > scores["hasty"]
 
 
@@ -91,7 +101,10 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (head, *pairs) = blocks(page, "csv")[0].splitlines()
-    many = [pairs[k % 2].replace("cup", f"cup{k}").replace("dog", f"dog{k}") for k in range(12)]
+    many = [
+        pairs[k % 2].replace("cup", f"cup{k}").replace("dog", f"dog{k}")
+        for k in range(12)
+    ]
     Path("edits.csv").write_text("\n".join([head, *many]), "utf-8")
     for k, row in enumerate(csv.DictReader(many, head.split(","))):
         for shade, name in enumerate(("input_image", "edit_a", "edit_b")):
@@ -118,4 +131,6 @@ def test_the_editing_tutorial_leads_from_edits_to_a_card(
 def call(commands: str) -> str:
     """What commands of a page print, run in this process, where the server is."""
     lines = (shlex.split(line)[2:] for line in commands.splitlines())
-    return "".join(CliRunner().invoke(app, words, catch_exceptions=False).output for words in lines)
+    return "".join(
+        CliRunner().invoke(app, words, catch_exceptions=False).output for words in lines
+    )

@@ -34,18 +34,33 @@ MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_000, 35_000
 MADE = {DOCS / "cli.md", *(DOCS / name for name in ("tasks", "gallery", "prompts"))}
 """What ``docs_pages.py``, ``gallery.py`` and ``prompt_pages.py`` write; marked blocks too."""
 MADE_BLOCK = re.compile(r"<!-- (.+?) -->\n.*?<!-- end of \1 -->", re.DOTALL)
-WRITTEN = [page for page in sorted(DOCS.rglob("*.md")) if not MADE & {page, *page.parents}]
+WRITTEN = [
+    page for page in sorted(DOCS.rglob("*.md")) if not MADE & {page, *page.parents}
+]
 TO_READ = [page for page in WRITTEN if page.parent.name != "decisions"]
-SHOWS_NO_COMMAND = {"comparison.md", "figures.md", "index.md", "reference.md", "analysis.md"}
+SHOWS_NO_COMMAND = {
+    "comparison.md",
+    "figures.md",
+    "index.md",
+    "reference.md",
+    "analysis.md",
+}
 """Pages that are a table, a list or a method as a whole."""
 PROGRAM = "visualjudge "
-PLUGGED_IN = {"counting", "counts"}  # the importer of docs/plugins.md, which tests/plugins runs
+PLUGGED_IN = {
+    "counting",
+    "counts",
+}  # the importer of docs/plugins.md, which tests/plugins runs
 OFFERED = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
 def nav_pages(entry: object) -> Iterator[str]:
     for value in (
-        entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else [entry]
+        entry.values()
+        if isinstance(entry, dict)
+        else entry
+        if isinstance(entry, list)
+        else [entry]
     ):
         if isinstance(value, str):
             yield value
@@ -54,7 +69,9 @@ def nav_pages(entry: object) -> Iterator[str]:
 
 
 def navigation() -> set[str]:
-    return set(nav_pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]))
+    return set(
+        nav_pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"])
+    )
 
 
 def test_the_site_names_pages_that_exist() -> None:
@@ -90,7 +107,11 @@ def test_a_page_begins_with_its_purpose_and_shows_an_example(page: Path) -> None
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
-    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    missing = [
+        link
+        for link in links
+        if "://" not in link and not (page.parent / link).exists()
+    ]
     assert missing == []
 
 
@@ -104,10 +125,16 @@ def commands_of(page: Path) -> list[str]:
         for kind, body in re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL)
         if kind != "python"
     ]
-    lines = [line.strip().removeprefix("$ ") for body in blocks for line in body.splitlines()]
+    lines = [
+        line.strip().removeprefix("$ ") for body in blocks for line in body.splitlines()
+    ]
     outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", outside)]
-    parts = [part.strip() for line in (*lines, *spans) for part in re.split(r"&&|\s\|\s|;", line)]
+    parts = [
+        part.strip()
+        for line in (*lines, *spans)
+        for part in re.split(r"&&|\s\|\s|;", line)
+    ]
     return [re.split(r"\s#", part)[0] for part in parts if part.startswith(PROGRAM)]
 
 
@@ -172,7 +199,17 @@ def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
 
 
 def test_the_readme_is_short_and_names_the_commands_of_the_first_hours() -> None:
-    first = {"demo", "import", "build", "judge", "report", "card", "label", "studio", "adopt"}
+    first = {
+        "demo",
+        "import",
+        "build",
+        "judge",
+        "report",
+        "card",
+        "label",
+        "studio",
+        "adopt",
+    }
     assert first <= {line.split()[1] for line in commands_of(ROOT / "README.md")}
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= 900
 
@@ -198,9 +235,15 @@ def test_the_judge_of_the_page_on_python_judges(
     dataset = visualjudge.build(tmp_path / "data", out=tmp_path / "ds")
     names = {"vj": visualjudge, "dataset": dataset}
     monkeypatch.chdir(tmp_path)
-    section = (ROOT / "docs/python.md").read_text("utf-8").partition("## Your own judge")[2]
+    section = (
+        (ROOT / "docs/python.md").read_text("utf-8").partition("## Your own judge")[2]
+    )
     exec(
-        compile(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0], "python.md", "exec"),
+        compile(
+            re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0],
+            "python.md",
+            "exec",
+        ),
         names,
     )
     run = visualjudge.open_run(tmp_path / "runs/mine")

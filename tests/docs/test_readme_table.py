@@ -18,7 +18,9 @@ from readme_table import BLOCK, PLOT, best_of_images, block, kept  # noqa: E402
     ("page", "rows"),
     [("README.md", best_of_images(kept()[0])), ("docs/benchmarks.md", kept()[0])],
 )
-def test_the_table_is_of_the_figures_in_the_repository(page: str, rows: list[AtlasRow]) -> None:
+def test_the_table_is_of_the_figures_in_the_repository(
+    page: str, rows: list[AtlasRow]
+) -> None:
     found = BLOCK.search((ROOT / page).read_text("utf-8"))
     assert found is not None
     assert found.group() == block(rows), "python tools/readme_table.py"

@@ -32,7 +32,11 @@ def make_workspace(home: Path, run: Run) -> None:
     notes.write_text(notes.read_text("utf-8").replace("model-0", "yolo"), "utf-8")
     run("visualjudge build data --out dataset --judge-pairs 12")
     judge = "visualjudge judge dataset --swap --backend baseline"
-    for name, model in (("gpt-4o-mini", "oracle:0.9"), ("qwen", "oracle:0.7"), ("local", "first")):
+    for name, model in (
+        ("gpt-4o-mini", "oracle:0.9"),
+        ("qwen", "oracle:0.7"),
+        ("local", "first"),
+    ):
         run(f"{judge} --model {model} --set name={name} --out runs/{name}")
     _people(home)
     questions = json.loads((home / "dataset/questions.json").read_text("utf-8"))
@@ -49,7 +53,9 @@ def make_workspace(home: Path, run: Run) -> None:
         for source in ("yolo", "detr")
         for k, rater in enumerate(("anna", "ben", "gpt-4o"))
     ]
-    (home / "people.csv").write_text("\n".join(["item,source,rater,dimension,score", *rated]))
+    (home / "people.csv").write_text(
+        "\n".join(["item,source,rater,dimension,score", *rated])
+    )
     _rows_of_edits(home)
 
 
@@ -63,7 +69,9 @@ def files_to_import(home: Path) -> None:
         write_png(home / f"leftImg8bit/val/{k}_leftImg8bit.png", picture)
         write_png(home / f"rgb/{k}.png", picture)
         write_png(home / f"train2014/{k}.png", picture)
-        classes = np.repeat(np.array([[1, 2]], np.uint8), SIZE[1] // 2, axis=1).repeat(SIZE[0], 0)
+        classes = np.repeat(np.array([[1, 2]], np.uint8), SIZE[1] // 2, axis=1).repeat(
+            SIZE[0], 0
+        )
         _grey(home / f"gtFine/val/{k}_gtFine_labelIds.png", classes)
         _grey(home / f"out/{k}.png", np.roll(classes, 5 + k, axis=1))
         for clean in ("sharp", "clean", "original"):
@@ -78,8 +86,14 @@ def files_to_import(home: Path) -> None:
             write_png(home / "outputs" / name, picture)
         _grey(home / f"outputs/{k}-mask.png", (classes == 1) * np.uint8(255))
     (home / "cityscapes.csv").write_text("id,name\n1,road\n2,sky\n")
-    _table(home / "outputs.csv", "output,score,image,control,mask,prompt,image_id", (1, 1))
-    _table(home / "ratings.csv", "output,score,image,control,mask,prompt,image_id", (2, 4.5))
+    _table(
+        home / "outputs.csv", "output,score,image,control,mask,prompt,image_id", (1, 1)
+    )
+    _table(
+        home / "ratings.csv",
+        "output,score,image,control,mask,prompt,image_id",
+        (2, 4.5),
+    )
     _expressions(home)
     _imagenhub(home)
 
@@ -114,18 +128,36 @@ def multiple_choice(home: Path, run: Run) -> None:
 
 def _coco(home: Path) -> None:
     rng = np.random.default_rng(0)
-    people = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "person"}]}
+    people = {
+        "images": [],
+        "annotations": [],
+        "categories": [{"id": 1, "name": "person"}],
+    }
     things: dict[str, list[Any]] = {"images": [], "annotations": []}
     things["categories"] = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    found: dict[str, list[Any]] = {"detr": [], "yolo": [], "mask_rcnn": [], "vitpose": []}
+    found: dict[str, list[Any]] = {
+        "detr": [],
+        "yolo": [],
+        "mask_rcnn": [],
+        "vitpose": [],
+    }
     for k in range(IMAGES):
         write_png(home / f"val2017/{k}.png", photograph(k, (120, 160)))
         image = {"id": k, "file_name": f"{k}.png", "width": 160, "height": 120}
         things["images"].append(image)
         people["images"].append(image)
-        points = [c for x, y in rng.integers(20, 100, (17, 2)) for c in (float(x), float(y), 2)]
+        points = [
+            c
+            for x, y in rng.integers(20, 100, (17, 2))
+            for c in (float(x), float(y), 2)
+        ]
         person = {"image_id": k, "category_id": 1, "keypoints": points}
-        box = {"bbox": [15.0, 15.0, 90.0, 90.0], "area": 8100.0, "iscrowd": 0, "num_keypoints": 17}
+        box = {
+            "bbox": [15.0, 15.0, 90.0, 90.0],
+            "area": 8100.0,
+            "iscrowd": 0,
+            "num_keypoints": 17,
+        }
         people["annotations"].append({"id": k, **person, **box})
         moved = [value + 2.0 * (i % 3 < 2) for i, value in enumerate(points)]
         found["vitpose"].append({**person, "keypoints": moved, "score": 0.9})
@@ -133,7 +165,13 @@ def _coco(home: Path) -> None:
             corner = [float(rng.integers(5, 60)), float(rng.integers(5, 40))]
             thing = {"image_id": k, "category_id": label}
             things["annotations"].append(
-                {"id": 2 * k + label, **thing, **_shape(corner), "area": 2000.0, "iscrowd": 0}
+                {
+                    "id": 2 * k + label,
+                    **thing,
+                    **_shape(corner),
+                    "area": 2000.0,
+                    "iscrowd": 0,
+                }
             )
             for source, error in (("detr", 2.0), ("yolo", 9.0), ("mask_rcnn", 4.0)):
                 shape = _shape([value + rng.uniform(0, error) for value in corner])
@@ -153,21 +191,39 @@ def _shape(corner: Sequence[float]) -> dict[str, Any]:
 
 
 def _expressions(home: Path) -> None:
-    images = [{"id": k, "file_name": f"{k}.png", "width": 96, "height": 72} for k in range(2)]
+    images = [
+        {"id": k, "file_name": f"{k}.png", "width": 96, "height": 72} for k in range(2)
+    ]
     regions = [
         {"id": k, "image_id": k, "category_id": 1, **_shape((10 + k, 10)), "iscrowd": 0}
         for k in range(2)
     ]
-    truth = {"images": images, "annotations": regions, "categories": [{"id": 1, "name": "cat"}]}
+    truth = {
+        "images": images,
+        "annotations": regions,
+        "categories": [{"id": 1, "name": "cat"}],
+    }
     _json(home / "instances.json", truth)
-    sentences = [{"sent_id": 0, "raw": "the cat on the left", "sent": "the cat on the left"}]
+    sentences = [
+        {"sent_id": 0, "raw": "the cat on the left", "sent": "the cat on the left"}
+    ]
     refs = [
-        {"ref_id": k, "ann_id": k, "image_id": k, "sentences": [{**sentences[0], "sent_id": k}]}
+        {
+            "ref_id": k,
+            "ann_id": k,
+            "image_id": k,
+            "sentences": [{**sentences[0], "sent_id": k}],
+        }
         for k in range(2)
     ]
     _json(home / "refs.json", refs)
-    rows = [{"key": str(k), "segmentation": _shape((14, 12))["segmentation"]} for k in range(2)]
-    (home / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [
+        {"key": str(k), "segmentation": _shape((14, 12))["segmentation"]}
+        for k in range(2)
+    ]
+    (home / "predictions.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
 
 
 def _imagenhub(home: Path) -> None:
@@ -194,7 +250,10 @@ def _people(home: Path) -> None:
             for repeat, rater in enumerate(("anna", "ben")):
                 extra = {"rater": rater, "purpose": "question", "repeat": repeat}
                 file.write(json.dumps({**row, **extra}) + "\n")
-    _json(home / "runs/people/run.json", {**manifest, "backend": "people", "judge": "people"})
+    _json(
+        home / "runs/people/run.json",
+        {**manifest, "backend": "people", "judge": "people"},
+    )
 
 
 def _rows_of_edits(home: Path) -> None:

@@ -15,7 +15,9 @@ import pytest
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "quickstart.ipynb"
 CELLS = [
-    cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"
+    cell
+    for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    if cell["cell_type"] == "code"
 ]
 
 
@@ -26,7 +28,10 @@ async def shown_by(source: str, names: dict[str, Any]) -> str:
     if isinstance(last, ast.Expr):
         program.body[-1] = ast.Assign([ast.Name("_last", ast.Store())], last.value)
     code = compile(
-        ast.fix_missing_locations(program), "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        ast.fix_missing_locations(program),
+        "cell",
+        "exec",
+        ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
     )
     names["_last"] = ""
     printed = io.StringIO()

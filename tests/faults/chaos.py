@@ -43,7 +43,11 @@ def answer(body: bytes, status: object = 200, **headers: str) -> list[bytes | fl
 
 def openai_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
     message = {"role": "assistant", "content": text} | changes.pop("message", {})
-    choice = {"index": 0, "finish_reason": changes.pop("finish", "stop"), "message": message}
+    choice = {
+        "index": 0,
+        "finish_reason": changes.pop("finish", "stop"),
+        "message": message,
+    }
     choice |= {"logprobs": changes.pop("logprobs")} if "logprobs" in changes else {}
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
     return {
@@ -54,20 +58,36 @@ def openai_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
 
 def google_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
     content = {"role": "model", "parts": [{"text": text}]} | changes.pop("message", {})
-    candidate = {"content": content, "finishReason": changes.pop("finish", "STOP"), "index": 0}
-    candidate |= {"logprobsResult": changes.pop("logprobs")} if "logprobs" in changes else {}
+    candidate = {
+        "content": content,
+        "finishReason": changes.pop("finish", "STOP"),
+        "index": 0,
+    }
+    candidate |= (
+        {"logprobsResult": changes.pop("logprobs")} if "logprobs" in changes else {}
+    )
     usage = _counted(changes.pop("usage", {"prompt_tokens": 5}), "promptTokenCount")
-    return {"candidates": changes.pop("choices", [candidate]), "usageMetadata": usage} | changes
+    return {
+        "candidates": changes.pop("choices", [candidate]),
+        "usageMetadata": usage,
+    } | changes
 
 
 def anthropic_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
     blocks = text if isinstance(text, list) else [{"type": "text", "text": text}]
     usage = _counted(changes.pop("usage", {"prompt_tokens": 5}), "input_tokens")
     fixed = {"id": "x", "type": "message", "role": "assistant", "model": "m"}
-    stop, changes = changes.pop("finish", "end_turn"), changes | changes.pop("message", {})
+    stop, changes = (
+        changes.pop("finish", "end_turn"),
+        changes | changes.pop("message", {}),
+    )
     return (
         fixed
-        | {"content": changes.pop("choices", blocks), "stop_reason": stop, "usage": usage}
+        | {
+            "content": changes.pop("choices", blocks),
+            "stop_reason": stop,
+            "usage": usage,
+        }
         | changes
     )
 
@@ -105,7 +125,10 @@ def texts_said() -> Iterator[tuple[str, str]]:
     yield "key, base64", base64.b64encode(f"Bearer {KEY}".encode()).decode()
     yield (
         "key, URL-encoded",
-        "".join(f"%{byte:02X}" if not chr(byte).isalnum() else chr(byte) for byte in KEY.encode()),
+        "".join(
+            f"%{byte:02X}" if not chr(byte).isalnum() else chr(byte)
+            for byte in KEY.encode()
+        ),
     )
     yield "key, cut at the end", "your key is " + KEY[:-4]
 
@@ -128,7 +151,9 @@ def _usages() -> Iterator[tuple[str, Any]]:
 
 def said_faults() -> dict[str, dict[str, Any]]:
     """Changes to a good reply, by name."""
-    found: dict[str, dict[str, Any]] = {name: {"text": text} for name, text in texts_said()}
+    found: dict[str, dict[str, Any]] = {
+        name: {"text": text} for name, text in texts_said()
+    }
     found |= {name: {"usage": usage} for name, usage in _usages()}
     for kind, value in {
         "number": 5,
@@ -148,12 +173,21 @@ def said_faults() -> dict[str, dict[str, Any]]:
         "content": [{"token": None, "logprob": None, "top_logprobs": None}],
         "chosenCandidates": [{"token": 5}],
     }
-    large = [{"token": "A", "logprob": 1e308, "top_logprobs": [{"token": "A", "logprob": 1e308}]}]
+    large = [
+        {
+            "token": "A",
+            "logprob": 1e308,
+            "top_logprobs": [{"token": "A", "logprob": 1e308}],
+        }
+    ]
     for kind, value in {
         "text": "none",
         "list": [1],
         "null tokens": nulls,
-        "1e308": {"content": large, "chosenCandidates": [{"token": "A", "logProbability": 1e308}]},
+        "1e308": {
+            "content": large,
+            "chosenCandidates": [{"token": "A", "logProbability": 1e308}],
+        },
     }.items():
         found[f"logprobs are {kind}"] = {"logprobs": value}
     for kind, value in {
@@ -200,7 +234,9 @@ def _redirect(status: int, target: str) -> Wire:
 
 
 def _retry_after(value: str, name: str = "Retry-After") -> Wire:
-    return lambda body: answer(b'{"error": {"message": "slow down"}}', "429", **{name: value})
+    return lambda body: answer(
+        b'{"error": {"message": "slow down"}}', "429", **{name: value}
+    )
 
 
 def _status(status: object, body: bytes) -> Wire:
@@ -262,7 +298,9 @@ def wire_faults() -> dict[str, Wire]:
         "half a header": lambda body: [b"HTTP/1.1 200 OK\r\nContent-"],
         "close": lambda body: [b""],
         "garbage": lambda body: [b"\x16\x03\x01garbage\r\n\r\n"],
-        "garbage before the status line": lambda body: [b"xx\r\n" + head(200, body) + body],
+        "garbage before the status line": lambda body: [
+            b"xx\r\n" + head(200, body) + body
+        ],
         "HTTP/0.9": lambda body: [body],
         "a header of a megabyte": lambda body: [head(200, body, X="x" * 2**20) + body],
         "100,000 headers": lambda body: [
@@ -280,15 +318,24 @@ def wire_faults() -> dict[str, Wire]:
         ],
         "gzip, cut": lambda body: answer(_gz(body)[:-12], Content_Encoding="gzip"),
         "gzip, false": lambda body: answer(body, Content_Encoding="gzip"),
-        "gzip, nested": lambda body: answer(_gz(_gz(body)), Content_Encoding="gzip, gzip"),
+        "gzip, nested": lambda body: answer(
+            _gz(_gz(body)), Content_Encoding="gzip, gzip"
+        ),
         "gzip bomb": lambda body: answer(BOMB, Content_Encoding="gzip"),
         "deflate": lambda body: answer(zlib.compress(body), Content_Encoding="deflate"),
         "br": lambda body: answer(body, Content_Encoding="br"),
         "zstd": lambda body: answer(body, Content_Encoding="zstd"),
-        "cookies": lambda body: answer(body, Set_Cookie="a=b; Domain=.example.com; Max-Age=-1"),
+        "cookies": lambda body: answer(
+            body, Set_Cookie="a=b; Domain=.example.com; Max-Age=-1"
+        ),
         "an endless body": _endless,
-        "a million objects": lambda body: answer(body[:-1] + b', "x": [' + b"{}," * 10**6 + b"0]}"),
-        "a body of 40 MB": lambda body: [head(200, length=40 * 2**20), b" " * (40 * 2**20)],
+        "a million objects": lambda body: answer(
+            body[:-1] + b', "x": [' + b"{}," * 10**6 + b"0]}"
+        ),
+        "a body of 40 MB": lambda body: [
+            head(200, length=40 * 2**20),
+            b" " * (40 * 2**20),
+        ],
         "a body of 5 MB before the reply": lambda body: answer(b" " * 5 * 2**20 + body),
         "text/html": lambda body: [head(200, body, Content_Type="text/html") + body],
         "event stream": lambda body: answer(b"data: " + body + b"\n\ndata: [DONE]\n\n"),
@@ -296,15 +343,25 @@ def wire_faults() -> dict[str, Wire]:
         "JSON: list": lambda body: answer(b"[1]"),
         "JSON: deep": lambda body: answer(b'{"a":' * DEEP + b"1" + b"}" * DEEP),
         "JSON: deep list": lambda body: answer(b"[" * DEEP + b"]" * DEEP),
-        "JSON: double keys": lambda body: answer(body[:-1] + b', "usage": {}, "usage": null}'),
-        "JSON: invalid UTF-8": lambda body: answer(body.replace(b"Answer", b"\xff\xfe")),
-        "JSON: lone surrogate": lambda body: answer(body.replace(b"Answer", b"\\ud800")),
+        "JSON: double keys": lambda body: answer(
+            body[:-1] + b', "usage": {}, "usage": null}'
+        ),
+        "JSON: invalid UTF-8": lambda body: answer(
+            body.replace(b"Answer", b"\xff\xfe")
+        ),
+        "JSON: lone surrogate": lambda body: answer(
+            body.replace(b"Answer", b"\\ud800")
+        ),
         "JSON: NUL": lambda body: answer(body.replace(b"Answer", b"\0")),
-        "JSON: 1e999": lambda body: answer(body.replace(b"7", b"1e999").replace(b"5", b"1e999")),
+        "JSON: 1e999": lambda body: answer(
+            body.replace(b"7", b"1e999").replace(b"5", b"1e999")
+        ),
         "content filter": lambda body: answer(
             b'{"error": {"code": "content_filter", "message": "blocked"}}', "400"
         ),
-        "the key in an error, cut": lambda body: answer(b"x" * 380 + KEY.encode(), "400"),
+        "the key in an error, cut": lambda body: answer(
+            b"x" * 380 + KEY.encode(), "400"
+        ),
     }
     return found
 
@@ -343,7 +400,11 @@ class Chaos:
                     await self._send(piece, writer)
                 if name is not None:
                     return
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except (
+            ConnectionError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ):
             pass
         finally:
             writer.close()

@@ -53,7 +53,13 @@ from visualjudge.formats.yolo import yolo
 from visualjudge.replies import read_reply
 from visualjudge.runs.journal import read_records
 from visualjudge.vision.predictions import read_prediction
-from visualjudge.vision.raster.images import image_size, opened, read_depth, rgb_of, write_png
+from visualjudge.vision.raster.images import (
+    image_size,
+    opened,
+    read_depth,
+    rgb_of,
+    write_png,
+)
 from visualjudge.vision.raster.masks import mask_from_wire
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -101,7 +107,9 @@ def _imported(name: str, read: Callable[[Path, Path], Iterator[object]]) -> Targ
 
 def _yolo(path: Path, images: Path) -> Iterator[object]:
     (images.parent / "names.txt").write_text("dog\ncat\n")
-    return yolo("instance_segmentation", path.parent, None, images, images.parent / "names.txt")
+    return yolo(
+        "instance_segmentation", path.parent, None, images, images.parent / "names.txt"
+    )
 
 
 def _reply(make: Any) -> Target:
@@ -145,7 +153,9 @@ def _replies(raw: bytes, _: Path) -> object:
 
 def _published(raw: bytes, place: Path) -> object:
     (place / "published/data").mkdir(parents=True, exist_ok=True)
-    (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(raw)
+    (place / "published/data/dataset=judgebench,response_model=m.jsonl").write_bytes(
+        raw
+    )
     return read_judgebench(place / "published", ())
 
 
@@ -178,21 +188,28 @@ TARGETS: dict[str, Target] = {
     "table": _file(".tsv", read_table),
     "rows": _file(".jsonl", read_rows),
     "table-row": _file(
-        ".csv", lambda path: list(outputs("generation_t2i", str(path), "m", path.parent))
+        ".csv",
+        lambda path: list(outputs("generation_t2i", str(path), "m", path.parent)),
     ),
     "coco": _imported(
-        "gt.json", lambda path, images: coco("instance_segmentation", path, None, images)
+        "gt.json",
+        lambda path, images: coco("instance_segmentation", path, None, images),
     ),
-    "voc": _imported("voc/x.xml", lambda path, images: voc(_BOXES, path.parent, None, images)),
+    "voc": _imported(
+        "voc/x.xml", lambda path, images: voc(_BOXES, path.parent, None, images)
+    ),
     "yolo": _imported("yolo/x.txt", _yolo),
     "labelme": _imported(
-        "me/x.json", lambda path, images: shapes(_BOXES, path.parent, None, images, "labelme")
+        "me/x.json",
+        lambda path, images: shapes(_BOXES, path.parent, None, images, "labelme"),
     ),
     "label-studio": _imported(
-        "ls.json", lambda path, images: shapes(_BOXES, path, None, images, "label-studio")
+        "ls.json",
+        lambda path, images: shapes(_BOXES, path, None, images, "label-studio"),
     ),
     "refs": _imported(
-        "refs.p", lambda path, images: referring("referring_segmentation", path, path, images)
+        "refs.p",
+        lambda path, images: referring("referring_segmentation", path, path, images),
     ),
     "class-names": _file(".yaml", class_table),
     "workbook": _file(".xlsx", read_workbook),
@@ -284,7 +301,9 @@ def main() -> int:
     """Fuzz every target for ``--seconds``; 1 where something escaped."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="for each target")
-    parser.add_argument("--inputs", type=int, default=None, help="for each target, at most")
+    parser.add_argument(
+        "--inputs", type=int, default=None, help="for each target, at most"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("targets", nargs="*", default=[])
     asked = parser.parse_args()

@@ -31,8 +31,12 @@ _GOOD: dict[str, Callable[[int], Json]] = {
     "object_detection": lambda k: {
         "detections": [{"label": "dog", "bbox": [5 + k, 6, 30 + k, 40]}]
     },
-    "instance_segmentation": lambda k: {"instances": [{"label": "dog", "segmentation": _rle(k)}]},
-    "keypoint": lambda k: {"persons": [{"keypoints": [float(v % 40 + k) for v in range(51)]}]},
+    "instance_segmentation": lambda k: {
+        "instances": [{"label": "dog", "segmentation": _rle(k)}]
+    },
+    "keypoint": lambda k: {
+        "persons": [{"keypoints": [float(v % 40 + k) for v in range(51)]}]
+    },
     "depth_estimation": lambda k: {"depth": f"d{k}.npy"},
     "lowlevel-deblur": lambda k: {"image": f"p{k}.png"},
 }
@@ -53,7 +57,9 @@ def good_folder(root: Path) -> Path:
     for k in range(3):
         np.save(
             root / f"d{k}.npy",
-            (np.linspace(1, 5, SIZE[0] * SIZE[1]) ** (k + 1)).reshape(SIZE).astype(np.float32),
+            (np.linspace(1, 5, SIZE[0] * SIZE[1]) ** (k + 1))
+            .reshape(SIZE)
+            .astype(np.float32),
         )
         write_png(root / f"p{k}.png", photograph(k, SIZE))
     for task in _GOOD:
@@ -63,7 +69,11 @@ def good_folder(root: Path) -> Path:
 
 
 def record(task: str, number: int, prediction: Json, **fields: Any) -> Json:
-    return detection(number, float(number + 1), task=task) | {"prediction": prediction} | fields
+    return (
+        detection(number, float(number + 1), task=task)
+        | {"prediction": prediction}
+        | fields
+    )
 
 
 def add_records(root: Path, task: str, records: list[Json]) -> None:
@@ -74,12 +84,18 @@ def _append(root: Path, task: str, text: str) -> None:
     """One more record, as it is written here."""
     path = root / f"annotations/{task}_annotations.json"
     path.write_bytes(
-        path.read_bytes().rstrip()[:-1] + b", " + text.encode("utf-8", "surrogatepass") + b"]"
+        path.read_bytes().rstrip()[:-1]
+        + b", "
+        + text.encode("utf-8", "surrogatepass")
+        + b"]"
     )
 
 
 def _with(
-    task: str, prediction: Any, files: Callable[[Path], None] | None = None, **fields: Any
+    task: str,
+    prediction: Any,
+    files: Callable[[Path], None] | None = None,
+    **fields: Any,
 ) -> Case:
     def case(root: Path) -> None:
         if files is not None:
@@ -119,12 +135,19 @@ def _numbers() -> Iterator[tuple[str, Case]]:
             f"score of a box is {name}",
             _with(
                 "object_detection",
-                {"detections": [{"label": "dog", "bbox": [1, 1, 9, 9], "score": value}]},
+                {
+                    "detections": [
+                        {"label": "dog", "bbox": [1, 1, 9, 9], "score": value}
+                    ]
+                },
             ),
         )
         yield (
             f"corner of a box is {name}",
-            _with("object_detection", {"detections": [{"label": "dog", "bbox": [1, 1, 9, value]}]}),
+            _with(
+                "object_detection",
+                {"detections": [{"label": "dog", "bbox": [1, 1, 9, value]}]},
+            ),
         )
         yield (
             f"keypoint is {name}",
@@ -134,7 +157,10 @@ def _numbers() -> Iterator[tuple[str, Case]]:
             f"area is {name}",
             _with("keypoint", {"persons": [{"keypoints": [1.0] * 51, "area": value}]}),
         )
-        yield f"scale is {name}", _with("depth_estimation", {"depth": "d0.npy", "scale": value})
+        yield (
+            f"scale is {name}",
+            _with("depth_estimation", {"depth": "d0.npy", "scale": value}),
+        )
         yield (
             f"final_score is {name}",
             _with("object_detection", _GOOD["object_detection"](0), final_score=value),
@@ -160,7 +186,9 @@ def _texts() -> Iterator[tuple[str, Case]]:
         for field in ("annotation_id", "source", "prompt", "error_type"):
             yield (
                 f"{field} holds {name}",
-                _with("object_detection", _GOOD["object_detection"](0), **{field: text}),
+                _with(
+                    "object_detection", _GOOD["object_detection"](0), **{field: text}
+                ),
             )
         yield (
             f"label holds {name}",
@@ -198,10 +226,17 @@ def _paths() -> Iterator[tuple[str, Case]]:
         return lambda root: (root / "link.png").symlink_to(target)
 
     for target in ("/etc/passwd", "link.png", "/dev/zero"):
-        yield f"link to {target}", _with("lowlevel-deblur", {"image": "link.png"}, link(target))
+        yield (
+            f"link to {target}",
+            _with("lowlevel-deblur", {"image": "link.png"}, link(target)),
+        )
     yield (
         "FIFO",
-        _with("lowlevel-deblur", {"image": "pipe.png"}, lambda root: os.mkfifo(root / "pipe.png")),
+        _with(
+            "lowlevel-deblur",
+            {"image": "pipe.png"},
+            lambda root: os.mkfifo(root / "pipe.png"),
+        ),
     )
     yield (
         "annotation_id leads out",
@@ -229,15 +264,24 @@ def _files() -> Iterator[tuple[str, Case]]:
     yield "CRLF", _edited(task, lambda raw: raw.replace(b", ", b",\r\n"))
     yield (
         "JSONL named .json",
-        _edited(task, lambda raw: b"\n".join(json.dumps(x).encode() for x in json.loads(raw))),
+        _edited(
+            task,
+            lambda raw: b"\n".join(json.dumps(x).encode() for x in json.loads(raw)),
+        ),
     )
     yield "double keys", _raw(task, '1, "final_score": 3')
     yield (
         "50,000 escaped quotes",
         _edited(task, lambda raw: raw[:-1] + b', {"a": "' + b'\\"' * 50_000),
     )
-    yield "50,000 escaped quotes outside", _edited(task, lambda raw: raw[:-1] + b'\\"' * 50_000)
-    yield "one malformed record", lambda root: _append(root, task, '{"annotation_id": ,}')
+    yield (
+        "50,000 escaped quotes outside",
+        _edited(task, lambda raw: raw[:-1] + b'\\"' * 50_000),
+    )
+    yield (
+        "one malformed record",
+        lambda root: _append(root, task, '{"annotation_id": ,}'),
+    )
     yield "garbage between records", lambda root: _append(root, task, "garbage, {}")
     yield "cut at the end", _edited(task, lambda raw: raw[:-30])
     yield (
@@ -254,7 +298,10 @@ def _files() -> Iterator[tuple[str, Case]]:
         "images file of another kind",
         lambda root: (root / "images/keypoint.json").write_text("[" * 100_000) and None,
     )
-    yield "no parquet", _edited(task, lambda raw: b"PAR1" + raw[:100] + b"PAR1", ".parquet")
+    yield (
+        "no parquet",
+        _edited(task, lambda raw: b"PAR1" + raw[:100] + b"PAR1", ".parquet"),
+    )
 
 
 # ---------------------------------------------------------------- masks
@@ -262,7 +309,8 @@ def _files() -> Iterator[tuple[str, Case]]:
 
 def _mask(segmentation: Any) -> Case:
     return _with(
-        "instance_segmentation", {"instances": [{"label": "dog", "segmentation": segmentation}]}
+        "instance_segmentation",
+        {"instances": [{"label": "dog", "segmentation": segmentation}]},
     )
 
 
@@ -270,14 +318,29 @@ def _masks() -> Iterator[tuple[str, Case]]:
     for side in (10**5, 10**9, 2**62, -5, 0):
         yield f"RLE of {side}²", _mask({"size": [side, side], "counts": [side * side]})
     yield "RLE counts overflow", _mask({"size": list(SIZE), "counts": [2**63, 2**63]})
-    yield "RLE counts wrap round", _mask({"size": list(SIZE), "counts": [2**62] * 4 + [48 * 64]})
+    yield (
+        "RLE counts wrap round",
+        _mask({"size": list(SIZE), "counts": [2**62] * 4 + [48 * 64]}),
+    )
     yield "RLE counts do not add up", _mask({"size": list(SIZE), "counts": [5]})
     yield "RLE counts are text", _mask({"size": list(SIZE), "counts": ["5"]})
-    yield "compressed counts are long", _mask({"size": list(SIZE), "counts": "o" * 100_000 + "0"})
-    yield "compressed counts are no code", _mask({"size": list(SIZE), "counts": "\x7f\xff"})
+    yield (
+        "compressed counts are long",
+        _mask({"size": list(SIZE), "counts": "o" * 100_000 + "0"}),
+    )
+    yield (
+        "compressed counts are no code",
+        _mask({"size": list(SIZE), "counts": "\x7f\xff"}),
+    )
     yield "compressed counts are cut", _mask({"size": list(SIZE), "counts": "oooo"})
-    yield "a polygon of a million points", _mask([[float(k % 64) for k in range(2_000_000)]])
-    yield "a polygon of 90,000 long edges", _mask([[float((k % 2) * 60) for k in range(180_000)]])
+    yield (
+        "a polygon of a million points",
+        _mask([[float(k % 64) for k in range(2_000_000)]]),
+    )
+    yield (
+        "a polygon of 90,000 long edges",
+        _mask([[float((k % 2) * 60) for k in range(180_000)]]),
+    )
     for power in (6, 7, 9, 12, 100, 308):
         yield f"a polygon to 1e{power}", _mask([[0, 0, 10.0**power, 0, 0, 10.0**power]])
     yield "a polygon to 10**400", _mask([[0, 0, 10**400, 0, 0, 5]])
@@ -291,11 +354,19 @@ def _masks() -> Iterator[tuple[str, Case]]:
 
 
 def _png(
-    width: int, height: int, *, bits: int = 1, chunks: bytes = b"", rows: int | None = None
+    width: int,
+    height: int,
+    *,
+    bits: int = 1,
+    chunks: bytes = b"",
+    rows: int | None = None,
 ) -> bytes:
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
         )
 
     packer = zlib.compressobj(9)
@@ -303,7 +374,13 @@ def _png(
     count = min(height, 2_000) if rows is None else rows
     data = b"".join(packer.compress(row) for _ in range(count)) + packer.flush()
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + chunks + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + head
+        + chunks
+        + chunk(b"IDAT", data)
+        + chunk(b"IEND", b"")
+    )
 
 
 def _text_bomb() -> bytes:
@@ -339,21 +416,32 @@ def _images() -> Iterator[tuple[str, Case]]:
             yield (
                 f"a {kind} cut at {share:.0%}",
                 _image(
-                    lambda kind=kind, share=share: _saved(kind)[: int(len(_saved(kind)) * share)]
+                    lambda kind=kind, share=share: _saved(kind)[
+                        : int(len(_saved(kind)) * share)
+                    ]
                 ),
             )
-    yield "a PNG with a text bomb", _image(lambda: _png(*SIZE[::-1], chunks=_text_bomb()))
+    yield (
+        "a PNG with a text bomb",
+        _image(lambda: _png(*SIZE[::-1], chunks=_text_bomb())),
+    )
     yield (
         "a PNG of 100,000 chunks",
         _image(lambda: _png(*SIZE[::-1], chunks=b"\0\0\0\0abCd\0\0\0\0" * 100_000)),
     )
     yield (
         "bad EXIF",
-        _image(lambda: _saved("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff" + b"\xff" * 50)),
+        _image(
+            lambda: _saved("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff" + b"\xff" * 50)
+        ),
     )
     yield (
         "SVG",
-        _image(lambda: b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+        _image(
+            lambda: (
+                b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+            )
+        ),
     )
     yield "a float TIFF", _image(lambda: _saved("TIFF", "F"), "bad.tif")
     yield (
@@ -373,7 +461,9 @@ def _original(content: Callable[[], bytes]) -> Case:
         _append(
             root,
             "object_detection",
-            json.dumps(record("object_detection", 9, {"detections": []}, image_id="bad")),
+            json.dumps(
+                record("object_detection", 9, {"detections": []}, image_id="bad")
+            ),
         )
 
     return case
@@ -383,8 +473,16 @@ def _original(content: Callable[[], bytes]) -> Case:
 
 
 def _npy(shape: Any, dtype: str = "<f4", data: bytes = b"\0" * 64) -> bytes:
-    header = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header) + 1) + header + b"\n" + data
+    header = (
+        f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    )
+    return (
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header) + 1)
+        + header
+        + b"\n"
+        + data
+    )
 
 
 def _npz(**members: bytes) -> bytes:
@@ -429,17 +527,24 @@ def _arrays() -> Iterator[tuple[str, Case]]:
         )
     yield "npy with a long header", _array(lambda: _npy("(" * 30_000 + ")" * 30_000))
     yield "npy cut", _array(lambda: _saved_array(np.ones(SIZE))[:-100])
-    yield "npz cut", _array(lambda: _npz(a__npy=_saved_array(np.ones(SIZE)))[:-60], "bad.npz")
+    yield (
+        "npz cut",
+        _array(lambda: _npz(a__npy=_saved_array(np.ones(SIZE)))[:-60], "bad.npz"),
+    )
     yield (
         "npz bomb",
-        _array(lambda: _npz(a__npy=_npy((40_000, 40_000), "<f4", bytes(2**28))), "bad.npz"),
+        _array(
+            lambda: _npz(a__npy=_npy((40_000, 40_000), "<f4", bytes(2**28))), "bad.npz"
+        ),
     )
     yield "npz without arrays", _array(lambda: _npz(a__txt=b"x"), "bad.npz")
     yield "npz with a broken array", _array(lambda: _npz(a__npy=b"nonsense"), "bad.npz")
     for size in ("99999 99999", "-1 -1", "2e9 1", "9" * 5_000, ""):
         yield (
             f"PFM of {size[:12]!r}",
-            _array(lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64), "bad.pfm"),
+            _array(
+                lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64), "bad.pfm"
+            ),
         )
 
 

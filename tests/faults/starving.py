@@ -54,7 +54,11 @@ KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 FORMATS = ["parquet", "vlmevalkit", "lmms-eval", "trl"]
 GOES_ON = {
     "build": ("--force", "out/questions.json", "id"),
-    "import": ("", "out/annotations/object_detection_annotations.json", "annotation_id"),
+    "import": (
+        "",
+        "out/annotations/object_detection_annotations.json",
+        "annotation_id",
+    ),
     "judge": ("--resume", "out/verdicts.jsonl", "id"),
     "pipeline": ("--resume", "r.jsonl", "key"),
     "mmbench infer": ("--resume", "p.jsonl", "index"),
@@ -192,10 +196,18 @@ def prepare(made: Path, server: str) -> None:
             (rng_for(number).random((96, 96, 3)) * 255).astype("uint8"),
         )
     boxes = [
-        {"image_id": k, "category_id": 1, "bbox": [9, 9, 40 + k, 40], "iscrowd": 0, "area": 9}
+        {
+            "image_id": k,
+            "category_id": 1,
+            "bbox": [9, 9, 40 + k, 40],
+            "iscrowd": 0,
+            "area": 9,
+        }
         for k in range(4)
     ]
-    images = [{"id": k, "file_name": f"i{k}.png", "width": 96, "height": 96} for k in range(4)]
+    images = [
+        {"id": k, "file_name": f"i{k}.png", "width": 96, "height": 96} for k in range(4)
+    ]
     truths = [{"id": k} | box for k, box in enumerate(boxes)]
     labels = [{"id": 1, "name": "dog"}]
     (made / "gt.json").write_text(
@@ -240,11 +252,19 @@ def prepare(made: Path, server: str) -> None:
         "response_model": "m",
     }
     pairs = [
-        one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"}
+        one
+        | {
+            "pair_id": str(k),
+            "response_A": f"a{k}",
+            "response_B": f"b{k}",
+            "label": "A>B",
+        }
         for k in range(6)
     ]
     (made / "judgebench").mkdir()
-    (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    (made / "judgebench/d.jsonl").write_text(
+        "".join(json.dumps(pair) + "\n" for pair in pairs)
+    )
     told = BOXES.format(made)
     oracle = "--backend baseline --model oracle:0.8"
     lines = [
@@ -260,13 +280,18 @@ def prepare(made: Path, server: str) -> None:
         assert ended.status == 0, (line, ended)
     asked = json.loads((made / "dataset/questions.json").read_bytes())
     answers = [
-        f"{one['id']},{one['answer']}" for one in asked if one["question_type"] == "pairwise"
+        f"{one['id']},{one['answer']}"
+        for one in asked
+        if one["question_type"] == "pairwise"
     ][::3]
     (made / "labels.csv").write_text("\n".join(["question_id,answer", *answers]) + "\n")
 
 
 def forked(
-    words: list[str], place: Path, before: Callable[[], object] = bool, after: Any = None
+    words: list[str],
+    place: Path,
+    before: Callable[[], object] = bool,
+    after: Any = None,
 ) -> Ended:
     """Run a command in a fork of this process, in ``place``, after ``before``; ``after``: (seconds,
     signal).
@@ -290,7 +315,11 @@ def forked(
             run()
             status = 0
         except SystemExit as ending:
-            status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+            status = (
+                ending.code
+                if isinstance(ending.code, int)
+                else int(ending.code is not None)
+            )
         except BaseException:
             traceback.print_exc()
         finally:
@@ -300,7 +329,11 @@ def forked(
             os._exit(status)
     os.close(writing)
     said = _said(reading, child, after)
-    return Ended(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said, time.monotonic() - begun)
+    return Ended(
+        os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]),
+        said,
+        time.monotonic() - begun,
+    )
 
 
 def _said(reading: int, child: int, after: Any) -> str:
@@ -354,19 +387,26 @@ def no_rights() -> None:
 
 def faults(name: str, place: Path, ended: Ended, usual: set[str]) -> Iterator[str]:
     """What is wrong after a command that had to fail, or was ended."""
-    if "Traceback" in ended.said or "Exception ignored" in ended.said or "Error in" in ended.said:
+    if (
+        "Traceback" in ended.said
+        or "Exception ignored" in ended.said
+        or "Error in" in ended.said
+    ):
         yield f"traceback: {ended.said[-1500:]}"
     lines = [line for line in ended.said.splitlines() if line.strip()]
     if ended.status > 0 and ended.status not in (130, 143) and not lines:
         yield f"status {ended.status} and not a word"
     files = {
-        path.relative_to(place).as_posix(): path for path in place.rglob("*") if path.is_file()
+        path.relative_to(place).as_posix(): path
+        for path in place.rglob("*")
+        if path.is_file()
     }
     missing = usual - _in(place)
     yield from (
         f"left over: {path.relative_to(place)}"
         for path in sorted(place.rglob(".*"))
-        if ended.status != -signal.SIGKILL and path.relative_to(place).as_posix() not in usual
+        if ended.status != -signal.SIGKILL
+        and path.relative_to(place).as_posix() not in usual
     )
     if ended.status == 0 and missing:
         yield f"status 0 without {sorted(missing)[:4]}"
@@ -384,7 +424,9 @@ def half(name: str, path: Path) -> Iterator[str]:
         _read(path)
     except Exception as error:
         if not (name in KEPT_ON and path.suffix == ".jsonl"):
-            yield f"half a file: {path.name} ({path.stat().st_size} bytes): {error!r}"[:300]
+            yield f"half a file: {path.name} ({path.stat().st_size} bytes): {error!r}"[
+                :300
+            ]
 
 
 def _read(path: Path) -> None:
@@ -446,11 +488,17 @@ def records(name: str, place: Path) -> list[str]:
         return []
     _, file, field = GOES_ON[name]
     content = (place / file).read_bytes()
-    rows = map(json.loads, content.splitlines()) if file.endswith(".jsonl") else json.loads(content)
+    rows = (
+        map(json.loads, content.splitlines())
+        if file.endswith(".jsonl")
+        else json.loads(content)
+    )
     return sorted(str(row[field]) for row in rows)
 
 
-def not_completed(name: str, words: list[str], place: Path, usual: Usual) -> Iterator[str]:
+def not_completed(
+    name: str, words: list[str], place: Path, usual: Usual
+) -> Iterator[str]:
     """What lacks, or is doubled, after a killed command was given again."""
     ended = forked([*words, *GOES_ON[name][0].split()], place)
     if ended.status != USUAL.get(name, 0) or "Traceback" in ended.said:
@@ -463,7 +511,12 @@ def cases(name: str, usual: float, seed: int, *, only_kill: bool) -> Iterator[Ca
     """One of each kind, another in each round; what can go on is killed in each."""
     numbers = {signal.SIGKILL} if name in GOES_ON else set()
     if not only_kill:
-        yield f"files of {(most := LIMITS[seed % len(LIMITS)])} bytes", no_room(most), None, 0o755
+        yield (
+            f"files of {(most := LIMITS[seed % len(LIMITS)])} bytes",
+            no_room(most),
+            None,
+            0o755,
+        )
         yield "read-only folder", no_rights, None, 0o555
         numbers.add(SIGNALS[seed % len(SIGNALS)])
     for number in sorted(numbers):
@@ -491,7 +544,9 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
     made.mkdir()
     with serving() as server:
         prepare(made, server)
-        before = {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()}
+        before = {
+            path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()
+        }
         every = commands(made, server)
         table = {name: every[name] for name in ([*wanted, *killed] or every)}
         end, seed = time.monotonic() + seconds, int(time.time())
@@ -506,7 +561,9 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
                             "as usual",
                             [] if ended.status == USUAL.get(name, 0) else [f"{ended}"],
                         )
-                        usual[name] = Usual(ended.seconds, _in(here), records(name, here))
+                        usual[name] = Usual(
+                            ended.seconds, _in(here), records(name, here)
+                        )
                 for what, first, after, mode in cases(
                     name, usual[name].seconds, seed + k, only_kill=name in killed
                 ):
@@ -568,6 +625,7 @@ def _folder(place: Path, made: Path, name: str) -> Iterator[Path]:
 if __name__ == "__main__":
     named, _, only_killed = " ".join(sys.argv[3:]).partition("--kill")
     names = [
-        [name for name in part.split(",") if name] for part in (named.strip(), only_killed.strip())
+        [name for name in part.split(",") if name]
+        for part in (named.strip(), only_killed.strip())
     ]
     sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), *names), 100))

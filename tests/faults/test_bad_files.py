@@ -31,7 +31,9 @@ FILES: dict[str, Callable[[Path], object]] = {
     "cut short": lambda path: path.write_text('[{"id": "q0", "item": "a'),
     "a number": lambda path: path.write_text("7"),
     "wrong records": lambda path: path.write_text('[null, 1, "a", [], {"id": {}}]'),
-    "a wrong object": lambda path: path.write_text('{"id": [], "task": 3, "format": {}}'),
+    "a wrong object": lambda path: path.write_text(
+        '{"id": [], "task": 3, "format": {}}'
+    ),
     "half a character": lambda path: path.write_text('[{"id": "\\ud800"}]'),
     "open quote": lambda path: path.write_text('id,answer,score\n1,"A,2\n'),
 }
@@ -62,16 +64,29 @@ COMMANDS = {
         "set/questions.json",
         "set/dataset.json",
     ),
-    "judge {set} --backend baseline --model first --out {out} --questions {bad}": ("bad.txt",),
+    "judge {set} --backend baseline --model first --out {out} --questions {bad}": (
+        "bad.txt",
+    ),
     "judge {set} --backend local --model {bad} --out {out}": ("bad.vj",),
-    "export {set} --format json --out {out}": ("set/questions.json", "set/dataset.json"),
+    "export {set} --format json --out {out}": (
+        "set/questions.json",
+        "set/dataset.json",
+    ),
     "pipeline {bad} --input rows.jsonl --out {out}.jsonl": ("bad.yaml",),
     "mmbench infer {bad} --out {out}.xlsx --model m": ("bad.tsv",),
     "mmbench eval {bad} --data table.tsv": ("bad.tsv", "bad.jsonl", "bad.xlsx"),
     "mmbench circular {bad} --out {out}.tsv": ("bad.tsv",),
-    "adopt {bad} --out {out}": ("bad.csv", "bad.jsonl", "bad.parquet", "bad.xlsx", "bad.eval"),
+    "adopt {bad} --out {out}": (
+        "bad.csv",
+        "bad.jsonl",
+        "bad.parquet",
+        "bad.xlsx",
+        "bad.eval",
+    ),
     "adopt {data} --fetch": ("data/images/object_detection.json",),
-    "perturb --task object_detection --gt {bad} --images {data} --out {out}": ("bad.json",),
+    "perturb --task object_detection --gt {bad} --images {data} --out {out}": (
+        "bad.json",
+    ),
     "import coco --task object_detection --gt {bad} --images {data} --source m --out {out}": (
         "bad.json",
     ),
@@ -111,7 +126,12 @@ NO_FAULT = {
     "runs/run/run.json": {"a wrong object"},
     "set/dataset.json": {"a wrong object"},
     "data/annotations/object_detection_annotations.json": {"missing"},
-    "data/images/object_detection.json": {"missing", "a number", "wrong records", "a wrong object"},
+    "data/images/object_detection.json": {
+        "missing",
+        "a number",
+        "wrong records",
+        "a wrong object",
+    },
 }
 """What is read all the same: a line that a kill cut short, fields that nothing needs."""
 ALL = bool(os.environ.get("VISUALJUDGE_SOAK"))
@@ -123,14 +143,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     detection_folder(root / "data", [1.0, 5.0, 9.0])
     questions = [pair(k, (3.0, 1.0)) for k in range(4)]
     dataset = write_dataset(root / "set", questions)
-    write_run(root / "runs/run", dataset, [said(question, "A") for question in questions])
+    write_run(
+        root / "runs/run", dataset, [said(question, "A") for question in questions]
+    )
     (root / "gt").mkdir()
     (root / "table.tsv").write_text("index\tquestion\tA\tB\tanswer\n1\tq\ta\tb\tA\n")
     (root / "rows.jsonl").write_text("{}\n")
     return root
 
 
-@pytest.mark.parametrize(("command", "place"), PLACES, ids=lambda value: value.split(" --")[0])
+@pytest.mark.parametrize(
+    ("command", "place"), PLACES, ids=lambda value: value.split(" --")[0]
+)
 def test_a_bad_file_is_one_line(
     command: str,
     place: str,
@@ -150,17 +174,23 @@ def test_a_bad_file_is_one_line(
         bad.unlink(missing_ok=True)
         monkeypatch.chdir(root)
         FILES[kind](bad)
-        words = command.format(bad=place, out="out", run="runs/run", set="set", data="data")
+        words = command.format(
+            bad=place, out="out", run="runs/run", set="set", data="data"
+        )
         monkeypatch.setattr(sys, "argv", ["visualjudge", *words.split()])
         with pytest.raises(SystemExit) as ended:
             main.run()
         status, printed = ended.value.code, capfd.readouterr()
-        written = [path.read_bytes() for path in root.glob("out*/**/*") if path.is_file()]
+        written = [
+            path.read_bytes() for path in root.glob("out*/**/*") if path.is_file()
+        ]
         if status not in (1, 2) and kind not in NO_FAULT.get(place, ()):
             faults.append((kind, status, printed.out))
         if "Traceback" in printed.err or (status == 2 and printed.err.count("\n") != 1):
             faults.append((kind, status, printed.err))
-        if SECRET in printed.out + printed.err or any(SECRET.encode() in file for file in written):
+        if SECRET in printed.out + printed.err or any(
+            SECRET.encode() in file for file in written
+        ):
             faults.append((kind, status, "told the secret"))
         if (tmp_path / "secret").read_text() != SECRET:
             faults.append((kind, status, "wrote outside"))

@@ -28,24 +28,35 @@ def test_a_file_name_that_is_not_utf8_costs_its_sample(tmp_path: Path) -> None:
     for name in names:
         Image.new("RGB", (64, 48)).save(tmp_path / f"{name}.png", "PNG")
     samples = [
-        vj.Sample(name, tmp_path / f"{name}.png", found, found, found.labels) for name in names
+        vj.Sample(name, tmp_path / f"{name}.png", found, found, found.labels)
+        for name in names
     ]
     with pytest.warns(
-        UserWarning, match=r"image_id: must be text in UTF-8, got 'bad\\udcff'; rename the file"
+        UserWarning,
+        match=r"image_id: must be text in UTF-8, got 'bad\\udcff'; rename the file",
     ):
-        data = vj.import_samples("object_detection", samples, tmp_path / "data", source="me")
+        data = vj.import_samples(
+            "object_detection", samples, tmp_path / "data", source="me"
+        )
     assert [note.image_id for note in data.annotations("object_detection")] == ["good"]
     assert slug(names[1]).startswith("bad_-")
 
 
 @pytest.mark.parametrize(
     ("platform", "other"),
-    [("linux", "e\u0301"), ("darwin", "e\u0301"), ("darwin", "\u00c9"), ("win32", "\u00c9")],
+    [
+        ("linux", "e\u0301"),
+        ("darwin", "e\u0301"),
+        ("darwin", "\u00c9"),
+        ("win32", "\u00c9"),
+    ],
 )
 def test_two_image_ids_that_are_one_file_name_keep_one_image(
     platform: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = make_folder(tmp_path / "data", tasks=["object_detection"], images=2, annotations=4)
+    folder = make_folder(
+        tmp_path / "data", tasks=["object_detection"], images=2, annotations=4
+    )
     for path in (
         folder / "annotations/object_detection_annotations.json",
         folder / "images/object_detection.json",
@@ -58,9 +69,9 @@ def test_two_image_ids_that_are_one_file_name_keep_one_image(
         path.write_text(text)
     monkeypatch.setattr(sys, "platform", platform)
     done = build(folder, tmp_path / "out", BuildOptions(subsets=("encoding_analysis",)))
-    assert {question.image_id for question in vj.load_dataset(tmp_path / "out").questions} == {
-        "\u00e9"
-    }
+    assert {
+        question.image_id for question in vj.load_dataset(tmp_path / "out").questions
+    } == {"\u00e9"}
     assert {problem.reason for problem in done.problems} == {
         f"{other!a} and '\\xe9' are one name of a file; give it another id"
     }
@@ -69,7 +80,9 @@ def test_two_image_ids_that_are_one_file_name_keep_one_image(
 def test_a_photo_of_floats_costs_its_records(tmp_path: Path) -> None:
     folder = good_folder(tmp_path / "data")
     Image.fromarray(np.ones(SIZE, np.float32)).save(folder / "floats.tiff")
-    (folder / "images/object_detection.json").write_text('{"photo": {"file": "floats.tiff"}}')
+    (folder / "images/object_detection.json").write_text(
+        '{"photo": {"file": "floats.tiff"}}'
+    )
     done = build(folder, tmp_path / "out", BuildOptions(subsets=("encoding_analysis",)))
     assert done.questions > 0
     assert {problem.reason for problem in done.problems} == {

@@ -66,7 +66,11 @@ class Judged:
         """A file that is mutated."""
         return (
             self.root
-            / ("ds" if name in ("dataset.json", "questions.json", "predictions.jsonl") else "run")
+            / (
+                "ds"
+                if name in ("dataset.json", "questions.json", "predictions.jsonl")
+                else "run"
+            )
             / name
         )
 
@@ -75,7 +79,11 @@ class Judged:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     root = tmp_path_factory.mktemp("kinds")
     data = make_folder(
-        root / "data", tasks=("object_detection",), images=2, annotations=4, size=(24, 32)
+        root / "data",
+        tasks=("object_detection",),
+        images=2,
+        annotations=4,
+        size=(24, 32),
     )
     build(data, root / "ds", BuildOptions())
     for name, model in (("run", "oracle:0.8"), ("other", "random")):
@@ -100,7 +108,11 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
 def command(*args: object) -> tuple[int | None, str]:
     """Status and stderr of a command in this process; no status where something else escaped."""
     out, err, status = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         patch.setattr(sys, "argv", ["visualjudge", *map(str, args)])
         try:
             run()
@@ -122,9 +134,28 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
             for form in ("parquet", "vlmevalkit", "trl")
         )
         yield "judge", ds, *model, "--out", new
-        yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new
+        yield (
+            "judge",
+            ds,
+            "--backend",
+            "local",
+            "--model",
+            "default",
+            "--limit",
+            4,
+            "--out",
+            new,
+        )
     yield "judge", ds, *model, "--resume", "--out", one
-    yield "report", one, two, "--out", root / "report.html", "--json", root / "metrics.json"
+    yield (
+        "report",
+        one,
+        two,
+        "--out",
+        root / "report.html",
+        "--json",
+        root / "metrics.json",
+    )
     yield "card", one
     yield "correct", one, "--labels", root / "labels.csv"
     yield "label", one, "--n", 3, "--out", root / "next.csv"
@@ -178,10 +209,13 @@ def studio(root: Path) -> str:
     """What went wrong in a studio over the folders, empty where nothing did."""
     try:
         site = Site(
-            find_places([root / "ds", root / "run", root / "other"]), root / "new" / "cache"
+            find_places([root / "ds", root / "run", root / "other"]),
+            root / "new" / "cache",
         )
         client = TestClient(
-            create_app(site), base_url="http://127.0.0.1:8421", raise_server_exceptions=True
+            create_app(site),
+            base_url="http://127.0.0.1:8421",
+            raise_server_exceptions=True,
         )
         pages = ["/", *(f"/d/{place.slug}" for place in site.places.datasets)]
         wrong = [
@@ -215,15 +249,17 @@ def test_a_value_of_another_kind_is_one_line(
 ) -> None:
     root, path = judged.root, judged.path(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
-    before = {file: file.read_bytes() for file in (root / "run").iterdir() if file.is_file()} | {
-        path: path.read_bytes()
-    }
+    before = {
+        file: file.read_bytes() for file in (root / "run").iterdir() if file.is_file()
+    } | {path: path.read_bytes()}
     cases = list(mutated(name, path.read_text()))
     rng = rng_for(int(os.environ.get("VISUALJUDGE_SEED", 0)), name)
     times = int(os.environ.get("VISUALJUDGE_MUTATIONS", 1))
     chosen = [
         cases[k]
-        for k in rng.choice(len(cases), min(len(cases), FILES[name] * times), replace=False)
+        for k in rng.choice(
+            len(cases), min(len(cases), FILES[name] * times), replace=False
+        )
     ]
     faults: dict[str, list[str]] = {}
     try:
@@ -232,7 +268,9 @@ def test_a_value_of_another_kind_is_one_line(
             for args in [doing[k] for k in rng.choice(len(doing), 2, replace=False)]:
                 _again(root, before, path, text)
                 if found := fault(command(*args)):
-                    faults.setdefault(found, []).append(f"{what}: {' '.join(map(str, args))}")
+                    faults.setdefault(found, []).append(
+                        f"{what}: {' '.join(map(str, args))}"
+                    )
             _again(root, before, path, text)
             if found := studio(root):
                 faults.setdefault(found, []).append(f"{what}: studio")

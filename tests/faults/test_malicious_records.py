@@ -54,7 +54,10 @@ def built(name: str, good: Path) -> Ended:
     from visualjudge.dataset.build import build
     from visualjudge.options import BuildOptions
 
-    with tempfile.TemporaryDirectory() as place, (Path(place) / "log").open("w+") as log:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        (Path(place) / "log").open("w+") as log,
+    ):
         folder = Path(shutil.copytree(good, Path(place) / "data"))
         before = _content(folder)
         cases()[name](folder)
@@ -72,7 +75,11 @@ def built(name: str, good: Path) -> Ended:
                     Path(place) / "out",
                     BuildOptions(subsets=("encoding_analysis",), tasks=tasks),
                 )
-                log.write(json.dumps({"questions": done.questions, "problems": len(done.problems)}))
+                log.write(
+                    json.dumps(
+                        {"questions": done.questions, "problems": len(done.problems)}
+                    )
+                )
                 status = 0
             except BaseException:
                 traceback.print_exc(file=log)
@@ -92,7 +99,8 @@ def built(name: str, good: Path) -> Ended:
 def _content(folder: Path) -> dict[str, list[bytes]]:
     """What the files of each task hold."""
     return {
-        task: [path.read_bytes() for path in sorted(folder.glob(f"*/{task}*"))] for task in TASKS
+        task: [path.read_bytes() for path in sorted(folder.glob(f"*/{task}*"))]
+        for task in TASKS
     }
 
 
@@ -114,13 +122,17 @@ def built_good(good: Path) -> float:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
-@pytest.mark.parametrize("part", range(8) if os.environ.get("VISUALJUDGE_SOAK") else [0])
+@pytest.mark.parametrize(
+    "part", range(8) if os.environ.get("VISUALJUDGE_SOAK") else [0]
+)
 def test_no_case_ends_a_build(part: int, tmp_path: Path) -> None:
     good = good_folder(tmp_path / "good")
     usual = prepared(good)
     ended = [built(name, good) for name in list(cases())[part::8]]
     assert [(e.name, e.status, e.said[-600:]) for e in ended if e.status != 0] == []
-    assert [(e.name, round(e.seconds, 1)) for e in ended if e.seconds - usual > WITHIN_S] == []
+    assert [
+        (e.name, round(e.seconds, 1)) for e in ended if e.seconds - usual > WITHIN_S
+    ] == []
     assert [e.name for e in ended if not e.questions] == []
 
 

@@ -47,7 +47,9 @@ async def outcome(client: Cached, name: str, **more: Any) -> Reply | ClientError
         return error
 
 
-async def outcomes_of(client: Cached, names: list[str]) -> dict[str, Reply | ClientError]:
+async def outcomes_of(
+    client: Cached, names: list[str]
+) -> dict[str, Reply | ClientError]:
     return dict(
         zip(
             names,
@@ -78,8 +80,14 @@ async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientErr
             names = [name for name in server.names if name != "one byte at a time"]
             for batch in [names[k : k + 16] for k in range(0, len(names), 16)]:
                 found |= await outcomes_of(client, batch)
-            late = [name for name, one in found.items() if getattr(one, "cause", None) == "timeout"]
-            found |= await outcomes_of(client, late)  # a busy machine is not the server's fault
+            late = [
+                name
+                for name, one in found.items()
+                if getattr(one, "cause", None) == "timeout"
+            ]
+            found |= await outcomes_of(
+                client, late
+            )  # a busy machine is not the server's fault
             assert (await client.ask(Request((TextPart("good"),)))).text == "Answer: A"
             return found
         finally:
@@ -138,17 +146,23 @@ def test_what_is_no_reply_is_a_failure_and_never_an_answer(
     backend: str, outcomes: Outcomes
 ) -> None:
     found, _ = outcomes[backend]
-    assert [name for name in MALFORMED if not isinstance(found[name], ClientError)] == []
+    assert [
+        name for name in MALFORMED if not isinstance(found[name], ClientError)
+    ] == []
 
 
 def test_what_is_a_good_reply_with_a_bad_margin_is_kept(outcomes: Outcomes) -> None:
     found, _ = outcomes["api"]
     kept = [name for name in found if name.startswith(("usage", "logprobs"))]
-    assert [name for name in kept if getattr(found[name], "text", None) != "Answer: A"] == []
+    assert [
+        name for name in kept if getattr(found[name], "text", None) != "Answer: A"
+    ] == []
     refused = [found[f"refusal is {kind}"] for kind in ("list", "object", "true")] + [
         found["content filter"]
     ]
-    assert [one.finish_reason for one in refused if isinstance(one, Reply)] == ["refusal"] * 4
+    assert [one.finish_reason for one in refused if isinstance(one, Reply)] == [
+        "refusal"
+    ] * 4
 
 
 @pytest.mark.parametrize("backend", ["api", "google", "anthropic"])
@@ -165,7 +179,10 @@ def test_a_bomb_costs_no_more_memory_than_the_limit(
             begun = time.perf_counter()
             assert isinstance(await outcome(client, "gzip bomb"), ClientError)
             endless = await outcome(client, "an endless body")
-            assert (vars(endless)["cause"], vars(endless)["retryable"]) == ("too large", False)
+            assert (vars(endless)["cause"], vars(endless)["retryable"]) == (
+                "too large",
+                False,
+            )
             assert time.perf_counter() - begun < 5
             assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
             tracemalloc.stop()

@@ -25,7 +25,13 @@ pytestmark = pytest.mark.skipif(
 def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What the script found, a line a fault, and a last line of counts."""
     names = [] if float(SOAK_S) else [SAMPLE, "--kill", KILLED]
-    words = [sys.executable, SCRIPT, tmp_path_factory.mktemp("starving") / "place", SOAK_S, *names]
+    words = [
+        sys.executable,
+        SCRIPT,
+        tmp_path_factory.mktemp("starving") / "place",
+        SOAK_S,
+        *names,
+    ]
     done = subprocess.run(
         list(map(str, words)), capture_output=True, text=True, check=False, timeout=7000
     )
@@ -35,9 +41,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def test_no_command_leaves_half_a_file_or_a_traceback(told: list[str]) -> None:
     assert [
-        line for line in told[:-1] if "after a kill" not in line and " cases so far" not in line
+        line
+        for line in told[:-1]
+        if "after a kill" not in line and " cases so far" not in line
     ] == []
 
 
-def test_a_killed_command_goes_on_and_loses_and_doubles_nothing(told: list[str]) -> None:
+def test_a_killed_command_goes_on_and_loses_and_doubles_nothing(
+    told: list[str],
+) -> None:
     assert [line for line in told if "after a kill" in line] == []

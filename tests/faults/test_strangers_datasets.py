@@ -35,14 +35,20 @@ def private(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(private: Path, tmp_path: Path) -> Path:
     """A run of the same ids on questions of somebody else."""
-    others = write_dataset(tmp_path / "theirs", [pair(k, (3.0, 2.0)) for k in range(12)])
-    return write_run(tmp_path / "runs/run", others, [said(question, "A") for question in QUESTIONS])
+    others = write_dataset(
+        tmp_path / "theirs", [pair(k, (3.0, 2.0)) for k in range(12)]
+    )
+    return write_run(
+        tmp_path / "runs/run", others, [said(question, "A") for question in QUESTIONS]
+    )
 
 
 def stated(run: Path, **dataset: object) -> None:
     """``run.json`` with another ``dataset``."""
     told = json.loads((run / "run.json").read_text())
-    told["dataset"] = {k: v for k, v in (told["dataset"] | dataset).items() if v is not None}
+    told["dataset"] = {
+        k: v for k, v in (told["dataset"] | dataset).items() if v is not None
+    }
     (run / "run.json").write_text(json.dumps(told))
 
 
@@ -65,7 +71,14 @@ def test_a_dataset_that_the_user_names_is_used_and_the_difference_is_told(
 
 
 @pytest.mark.parametrize(
-    "far", ["s3://bucket/set", "s3:/bucket/set", "gs://b/x", "//server/share", "\\\\server\\x"]
+    "far",
+    [
+        "s3://bucket/set",
+        "s3:/bucket/set",
+        "gs://b/x",
+        "//server/share",
+        "\\\\server\\x",
+    ],
 )
 @pytest.mark.parametrize("reader", READERS)
 def test_no_other_machine_is_asked_because_a_run_names_it(

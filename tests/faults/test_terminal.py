@@ -21,16 +21,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     root = tmp_path_factory.mktemp("terminal")
     questions = [
-        pair(k, (3.0, 1.0), sources=(NASTY, "b"), image_id=f"{NASTY}{k}") for k in range(6)
+        pair(k, (3.0, 1.0), sources=(NASTY, "b"), image_id=f"{NASTY}{k}")
+        for k in range(6)
     ]
     dataset = write_dataset(root / "ds", questions)
-    write_run(root / "run", dataset, [said(q, "A") for q in questions], judge=NASTY, model=NASTY)
+    write_run(
+        root / "run",
+        dataset,
+        [said(q, "A") for q in questions],
+        judge=NASTY,
+        model=NASTY,
+    )
     return root
 
 
-@pytest.mark.parametrize("words", ["report run", "card run", "report run --where source=x"])
+@pytest.mark.parametrize(
+    "words", ["report run", "card run", "report run --where source=x"]
+)
 def test_no_character_of_a_name_acts_on_the_terminal(
-    words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["visualjudge", *words.split()])

@@ -100,17 +100,36 @@ class TestCoco:
             box(2, 0, 0, 3, 10, segmentation=rle),
         ]
         sample = only(
-            coco("instance_segmentation", ground_truth(tmp_path, rows), None, tmp_path / "images")
+            coco(
+                "instance_segmentation",
+                ground_truth(tmp_path, rows),
+                None,
+                tmp_path / "images",
+            )
         )
         assert [i.mask.area for i in sample.truth.items] == [16, 30]
 
     def test_a_persons_area_is_that_of_the_segmentation(self, tmp_path: Path) -> None:
         points = [float(v) for k in range(17) for v in (k, k, 2)]
-        row = box(1, 0, 0, 9, 9, keypoints=points, area=33.0, segmentation=[[0, 0, 4, 0, 4, 4]])
+        row = box(
+            1,
+            0,
+            0,
+            9,
+            9,
+            keypoints=points,
+            area=33.0,
+            segmentation=[[0, 0, 4, 0, 4, 4]],
+        )
         bare = {**row, "segmentation": None}
         del bare["segmentation"]
         sample = only(
-            coco("keypoint", ground_truth(tmp_path, [row, bare]), None, tmp_path / "images")
+            coco(
+                "keypoint",
+                ground_truth(tmp_path, [row, bare]),
+                None,
+                tmp_path / "images",
+            )
         )
         assert [person.area for person in sample.truth.items] == [33.0, None]
 
@@ -124,7 +143,8 @@ class TestCoco:
             coco_url="http://images.cocodataset.org/val2017/a.png",
         )
         pred = dump(
-            tmp_path / "pred.json", [box(2, 1, 1, 2, 2, score=0.5), box(1, 2, 3, 4, 5, score=0.9)]
+            tmp_path / "pred.json",
+            [box(2, 1, 1, 2, 2, score=0.5), box(1, 2, 3, 4, 5, score=0.9)],
         )
         sample = only(coco("object_detection", gt, pred, tmp_path / "images"))
         assert [i.label for i in sample.prediction.items] == ["cat"]
@@ -133,9 +153,14 @@ class TestCoco:
         self, tmp_path: Path
     ) -> None:
         gt = ground_truth(
-            tmp_path, [box(1, 2, 3, 4, 5)], neg_category_ids=[2], not_exhaustive_category_ids=[1]
+            tmp_path,
+            [box(1, 2, 3, 4, 5)],
+            neg_category_ids=[2],
+            not_exhaustive_category_ids=[1],
         )
-        assert only(coco("object_detection", gt, None, tmp_path / "images")).labels == ()
+        assert (
+            only(coco("object_detection", gt, None, tmp_path / "images")).labels == ()
+        )
 
     @pytest.mark.parametrize(
         ("row", "field", "words"),
@@ -154,33 +179,59 @@ class TestCoco:
         self, tmp_path: Path, row: dict, field: str, words: str
     ) -> None:
         told = problem(
-            coco("object_detection", ground_truth(tmp_path, [row]), None, tmp_path / "images")
+            coco(
+                "object_detection",
+                ground_truth(tmp_path, [row]),
+                None,
+                tmp_path / "images",
+            )
         )
-        assert (told.file, told.record, told.field) == ("gt.json", "annotations[0]", field)
+        assert (told.file, told.record, told.field) == (
+            "gt.json",
+            "annotations[0]",
+            field,
+        )
         assert words in told.reason
 
     def test_a_result_on_an_unknown_image_is_told(self, tmp_path: Path) -> None:
-        pred = dump(tmp_path / "pred.json", [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}])
+        pred = dump(
+            tmp_path / "pred.json", [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}]
+        )
         told = problem(
-            coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images")
+            coco(
+                "object_detection",
+                ground_truth(tmp_path, []),
+                pred,
+                tmp_path / "images",
+            )
         )
         assert told.field == "image_id" and "such as 7, got 8" in told.reason
 
     def test_a_size_that_is_not_the_images_is_told(self, tmp_path: Path) -> None:
         told = problem(
             coco(
-                "object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"
+                "object_detection",
+                ground_truth(tmp_path, [], width=21),
+                None,
+                tmp_path / "images",
             )
         )
-        assert told.field == "width" and "must match a.png, 10×20, got 10×21" in told.reason
+        assert (
+            told.field == "width"
+            and "must match a.png, 10×20, got 10×21" in told.reason
+        )
 
-    def test_a_file_that_is_not_json_is_one_line_with_its_line_number(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_json_is_one_line_with_its_line_number(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "gt.json").write_text("{\n oh")
         with pytest.raises(DataError, match=r"gt\.json: line 2: is not JSON"):
             list(coco("object_detection", tmp_path / "gt.json", None, tmp_path))
 
 
-def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_path: Path) -> None:
+def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(
+    tmp_path: Path,
+) -> None:
     ids = np.zeros((HEIGHT, WIDTH, 3), dtype=np.uint8)
     ids[:, :5, 0], ids[:, 5:8, 1], ids[:2, 10:12, 2] = 3, 1, 1
     gray(tmp_path / "png" / "a.png", ids)
@@ -189,7 +240,9 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
         {"id": 256, "category_id": 1},
         {"id": 65536, "category_id": 2, "iscrowd": 0},
     ]
-    gt = ground_truth(tmp_path, [{"image_id": 7, "file_name": "a.png", "segments_info": segments}])
+    gt = ground_truth(
+        tmp_path, [{"image_id": 7, "file_name": "a.png", "segments_info": segments}]
+    )
     content = json.loads(gt.read_text())
     content["categories"][1]["isthing"] = "0"  # as text, like other flags
     dump(gt, content)
@@ -197,11 +250,19 @@ def test_panoptic_segments_of_a_class_join_and_only_things_are_instances(tmp_pat
         only(coco(task, gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"))
         for task in ("semantic_segmentation", "instance_segmentation")
     ]
-    assert [(i.label, i.mask.area) for i in read[0].truth.items] == [("cat", 80), ("dog", 4)]
-    assert [(i.label, i.mask.area) for i in read[1].truth.items] == [("cat", 50), ("cat", 30)]
+    assert [(i.label, i.mask.area) for i in read[0].truth.items] == [
+        ("cat", 80),
+        ("dog", 4),
+    ]
+    assert [(i.label, i.mask.area) for i in read[1].truth.items] == [
+        ("cat", 50),
+        ("cat", 30),
+    ]
     del content["annotations"][0]["segments_info"][0]
     dump(gt, content)
-    read = coco("semantic_segmentation", gt, None, tmp_path / "images", gt_pngs=tmp_path / "png")
+    read = coco(
+        "semantic_segmentation", gt, None, tmp_path / "images", gt_pngs=tmp_path / "png"
+    )
     assert "segments_info: 3 of a.png is missing" in str(problem(read))
 
 
@@ -218,7 +279,9 @@ class TestVoc:
     def test_pixels_count_from_one_and_difficult_objects_need_not_be_found(
         self, tmp_path: Path
     ) -> None:
-        bndbox = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>5</ymax></bndbox>"
+        bndbox = (
+            "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>5</ymax></bndbox>"
+        )
         gt = self.xml(
             tmp_path,
             f"<object><name>cat</name>{bndbox}</object>"
@@ -237,7 +300,9 @@ class TestVoc:
         ]
 
     def test_a_corner_that_is_no_number_is_told(self, tmp_path: Path) -> None:
-        gt = self.xml(tmp_path, "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>")
+        gt = self.xml(
+            tmp_path, "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>"
+        )
         told = problem(voc("object_detection", gt, None, tmp_path / "images"))
         assert str(told) == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
 
@@ -265,7 +330,9 @@ class TestYolo:
         (tmp_path / "data.yaml").write_text("names:\n  0: cat\n  1: dog\n")
         return tmp_path / "labels", tmp_path / "data.yaml"
 
-    def test_shares_become_pixels_and_a_last_number_is_the_confidence(self, tmp_path: Path) -> None:
+    def test_shares_become_pixels_and_a_last_number_is_the_confidence(
+        self, tmp_path: Path
+    ) -> None:
         gt, names = self.labels(tmp_path, "1 0.5 0.5 0.2 0.4 0.9\n")
         sample = only(yolo("object_detection", gt, None, tmp_path / "images", names))
         (item,) = sample.truth.items
@@ -274,47 +341,74 @@ class TestYolo:
 
     def test_a_polygon_is_a_mask(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0 0 0.5 0 0.5 0.5 0 0.5\n")
-        sample = only(yolo("instance_segmentation", gt, None, tmp_path / "images", names))
+        sample = only(
+            yolo("instance_segmentation", gt, None, tmp_path / "images", names)
+        )
         assert sample.truth.items[0].mask.area == 50
 
     def test_no_file_means_no_object(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.1 0.1\n")
         (tmp_path / "pred").mkdir()
-        sample = only(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
+        sample = only(
+            yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names)
+        )
         assert sample.prediction.items == ()
 
     def test_an_unknown_class_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "5 0.5 0.5 0.1 0.1\n")
         told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
         assert (
-            str(told) == "a.txt: line 1: class: must be the number of a class name, 0 to 1, got 5"
+            str(told)
+            == "a.txt: line 1: class: must be the number of a class name, 0 to 1, got 5"
         )
 
     def test_a_confidence_in_the_second_place_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         (tmp_path / "pred").mkdir()
-        (tmp_path / "pred" / "a.txt").write_text("0 0.91 0.5 0.5 0.2 0.4\n1 0.97 0.2 0.2 0.3 0.3\n")
-        with pytest.raises(DataError, match=r"confidence must be the last number of a line"):
-            list(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
+        (tmp_path / "pred" / "a.txt").write_text(
+            "0 0.91 0.5 0.5 0.2 0.4\n1 0.97 0.2 0.2 0.3 0.3\n"
+        )
+        with pytest.raises(
+            DataError, match=r"confidence must be the last number of a line"
+        ):
+            list(
+                yolo(
+                    "object_detection",
+                    gt,
+                    tmp_path / "pred",
+                    tmp_path / "images",
+                    names,
+                )
+            )
 
     @pytest.mark.parametrize("train", [0, "0"])
-    def test_a_class_table_with_two_numberings_is_refused(self, train: Any, tmp_path: Path) -> None:
+    def test_a_class_table_with_two_numberings_is_refused(
+        self, train: Any, tmp_path: Path
+    ) -> None:
         rows = [{"name": "road", "id": 7, "trainId": train}]
         (tmp_path / "c.json").write_text(json.dumps(rows))
-        with pytest.raises(DataError, match="row 1: id and trainId must be the same, got 7 and 0"):
+        with pytest.raises(
+            DataError, match="row 1: id and trainId must be the same, got 7 and 0"
+        ):
             class_table(tmp_path / "c.json")
 
     @pytest.mark.parametrize("name", ["images/a.png", "images"])
-    def test_an_image_or_a_folder_as_class_names_is_told(self, name: str, tmp_path: Path) -> None:
+    def test_an_image_or_a_folder_as_class_names_is_told(
+        self, name: str, tmp_path: Path
+    ) -> None:
         gt, _ = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         with pytest.raises(UsageError, match="--classes must be a file of class names"):
-            list(yolo("object_detection", gt, None, tmp_path / "images", tmp_path / name))
+            list(
+                yolo("object_detection", gt, None, tmp_path / "images", tmp_path / name)
+            )
         with pytest.raises(UsageError, match="--classes must be a file of class names"):
             class_table(tmp_path / name)
 
     def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
-        with pytest.raises(UsageError, match=r"--images must contain images, got none in .*"):
+        with pytest.raises(
+            UsageError, match=r"--images must contain images, got none in .*"
+        ):
             list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
     def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
@@ -352,7 +446,9 @@ class TestLabelMaps:
         assert class_table(tmp_path / "names.txt") == table
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-    def test_a_byte_order_mark_is_no_part_of_a_name(self, tmp_path: Path, encoding: str) -> None:
+    def test_a_byte_order_mark_is_no_part_of_a_name(
+        self, tmp_path: Path, encoding: str
+    ) -> None:
         (tmp_path / "names.txt").write_text("person\ncar\n", encoding)
         assert class_table(tmp_path / "names.txt") == {0: "person", 1: "car"}
         (tmp_path / "table.csv").write_text("id,name\n7,person\n", encoding)
@@ -372,12 +468,18 @@ class TestLabelMaps:
         read = label_maps(
             "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
         )
-        assert "1 value not in the class table, such as 9; name it" in problem(read).reason
+        assert (
+            "1 value not in the class table, such as 9; name it" in problem(read).reason
+        )
 
     @pytest.mark.parametrize(
         ("channels", "colours", "told"),
         [
-            (3, 256 * 256, "got 3 that differ .*; --gt and --pred take label maps, --images ph"),
+            (
+                3,
+                256 * 256,
+                "got 3 that differ .*; --gt and --pred take label maps, --images ph",
+            ),
             (1, 256, "values not in the class table, .* --images photographs"),
         ],
     )
@@ -401,14 +503,19 @@ class TestLabelMaps:
         path = tmp_path / "table.csv"
         path.write_text("Idx,Ratio,Name\n1,0.1,person;individual\n2,0.1,car;auto\n")
         assert class_table(path) == {1: "person", 2: "car"}
-        path.write_text("Idx,Ratio,Name\n1,0.1,car;auto\n2,0.1,car;railcar\n3,0.1,bus;coach\n")
+        path.write_text(
+            "Idx,Ratio,Name\n1,0.1,car;auto\n2,0.1,car;railcar\n3,0.1,bus;coach\n"
+        )
         assert class_table(path) == {1: "car;auto", 2: "car;railcar", 3: "bus"}
 
 
 class TestDepth:
     def test_scale_and_inverse_go_into_the_payload(self, tmp_path: Path) -> None:
         photo(tmp_path / "rgb" / "a.png")
-        gt = gray(tmp_path / "gt" / "a_depth.png", np.full((HEIGHT, WIDTH), 512, dtype=np.uint16))
+        gt = gray(
+            tmp_path / "gt" / "a_depth.png",
+            np.full((HEIGHT, WIDTH), 512, dtype=np.uint16),
+        )
         np.save(tmp_path / "a.npy", np.ones((HEIGHT, WIDTH), dtype=np.float32))
         read = depth_maps(
             "depth_estimation",
@@ -421,34 +528,52 @@ class TestDepth:
         )
         sample = only(read)
         assert sample.truth.values[0, 0] == 2 and not sample.truth.inverse
-        assert sample.extra == {"scale": 2.0, "inverse": True} and sample.prediction.inverse
+        assert (
+            sample.extra == {"scale": 2.0, "inverse": True}
+            and sample.prediction.inverse
+        )
 
     def test_a_pfm_is_written_anew(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
         values = np.arange(1, HEIGHT * WIDTH + 1, dtype="<f4").reshape(HEIGHT, WIDTH)
         (tmp_path / "a.pfm").write_bytes(b"Pf\n20 10\n-1.0\n" + values[::-1].tobytes())
         sample = only(
-            depth_maps("depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png")
+            depth_maps(
+                "depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png"
+            )
         )
         assert sample.file is None and np.array_equal(sample.truth.values, values)
 
     @pytest.mark.parametrize(("share", "refused"), [(1.0, True), (0.5, False)])
     def test_depths_below_zero_are_told(
-        self, share: float, refused: bool, tmp_path: Path, recwarn: pytest.WarningsRecorder
+        self,
+        share: float,
+        refused: bool,
+        tmp_path: Path,
+        recwarn: pytest.WarningsRecorder,
     ) -> None:
         photo(tmp_path / "a.png")
         truth = np.ones((HEIGHT, WIDTH))
         np.save(tmp_path / "a.npy", truth)
-        np.save(tmp_path / "b.npy", np.where(np.arange(WIDTH) < share * WIDTH, -2.0, truth))
+        np.save(
+            tmp_path / "b.npy", np.where(np.arange(WIDTH) < share * WIDTH, -2.0, truth)
+        )
         files = (f"{tmp_path}/{name}" for name in ("a.npy", "b.npy", "a.png"))
         (found,) = depth_maps("depth_estimation", *files)
         if refused:
             assert isinstance(found, Problem) and found.field == "prediction"
-            assert "b.npy: must contain depths above 0, got none; negate the values" in found.reason
+            assert (
+                "b.npy: must contain depths above 0, got none; negate the values"
+                in found.reason
+            )
         else:
-            assert "b.npy: depth must be above 0" in str(recwarn.pop(UserWarning).message)
+            assert "b.npy: depth must be above 0" in str(
+                recwarn.pop(UserWarning).message
+            )
 
-    def test_of_several_arrays_the_one_called_depth_is_read(self, tmp_path: Path) -> None:
+    def test_of_several_arrays_the_one_called_depth_is_read(
+        self, tmp_path: Path
+    ) -> None:
         photo(tmp_path / "a.png")
         depth = np.full((HEIGHT, WIDTH), 3.0)
         np.savez(tmp_path / "a.npz", confidence=depth * 0, depth=depth)
@@ -456,13 +581,18 @@ class TestDepth:
         assert only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
         np.savez(tmp_path / "a.npz", conf=depth * 0, metres=depth)
         told = problem(depth_maps("depth_estimation", *files))
-        assert "must contain one array, or one called depth, got conf, metres" in told.reason
+        assert (
+            "must contain one array, or one called depth, got conf, metres"
+            in told.reason
+        )
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
         np.save(tmp_path / "a.npy", np.ones((4, 4)))
         told = problem(
-            depth_maps("depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png")
+            depth_maps(
+                "depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png"
+            )
         )
         assert "a.npy: must be 10×20, got 4×4" in told.reason
 
@@ -478,13 +608,19 @@ class TestImages:
             for kind in ("lq", "out", "hq"):
                 photo(tmp_path / f"{key}_{kind}.png")
         sides = [f"{tmp_path}/*_{kind}.png" for kind in ("lq", "out", "hq")]
-        assert [s.image_id for s in image_pairs("lowlevel-deblur", *sides)] == ["a_lq", "b_lq"]  # type: ignore[union-attr]
+        assert [s.image_id for s in image_pairs("lowlevel-deblur", *sides)] == [
+            "a_lq",
+            "b_lq",
+        ]  # type: ignore[union-attr]
 
     def test_the_image_that_has_another_size_is_named(self, tmp_path: Path) -> None:
         for kind, width in (("lq", WIDTH), ("out", WIDTH), ("hq", WIDTH + 1)):
             photo(tmp_path / kind / "a.png", (width, HEIGHT))
         told = problem(
-            image_pairs("lowlevel-deblur", *(f"{tmp_path}/{kind}" for kind in ("lq", "hq", "out")))
+            image_pairs(
+                "lowlevel-deblur",
+                *(f"{tmp_path}/{kind}" for kind in ("lq", "hq", "out")),
+            )
         )
         assert (told.field, told.reason.split(";")[0]) == (
             "restored",
@@ -509,7 +645,11 @@ class TestImages:
             '"prompt": "x"}\n'
         )
         first, second = outputs("generation_t2i", str(table), "m", tmp_path)
-        assert isinstance(first, Problem) and first.record == "row 1" and first.field == "output"
+        assert (
+            isinstance(first, Problem)
+            and first.record == "row 1"
+            and first.field == "output"
+        )
         assert isinstance(second, Sample)
 
     @pytest.mark.parametrize("value", ["", None, "high", "nan", 11, -1])
@@ -519,22 +659,41 @@ class TestImages:
 
 
 class TestReferring:
-    def test_refs_point_to_instances_and_predictions_to_sentences(self, tmp_path: Path) -> None:
+    def test_refs_point_to_instances_and_predictions_to_sentences(
+        self, tmp_path: Path
+    ) -> None:
         region = {"size": [HEIGHT, WIDTH], "counts": [0, 30, 170]}
-        instances = ground_truth(tmp_path, [box(1, 0, 0, 3, 10, id=11, segmentation=region)])
+        instances = ground_truth(
+            tmp_path, [box(1, 0, 0, 3, 10, id=11, segmentation=region)]
+        )
         refs = dump(
             tmp_path / "refs.json",
-            [{"ref_id": 5, "ann_id": 11, "sentences": [{"sent_id": 50, "sent": "the left cat"}]}],
+            [
+                {
+                    "ref_id": 5,
+                    "ann_id": 11,
+                    "sentences": [{"sent_id": 50, "sent": "the left cat"}],
+                }
+            ],
         )
         pred = dump(
             tmp_path / "pred.json",
             [{"sent_id": 50, "segmentation": {**region, "counts": [30, 30, 140]}}],
         )
         sample = only(
-            referring("referring_segmentation", refs, pred, tmp_path / "images", instances)
+            referring(
+                "referring_segmentation", refs, pred, tmp_path / "images", instances
+            )
         )
-        assert sample.prompt == "the left cat" and sample.key == "50" and sample.image_id == "a"
-        assert sample.truth.items[0].mask.left == 0 and sample.prediction.items[0].mask.left == 3
+        assert (
+            sample.prompt == "the left cat"
+            and sample.key == "50"
+            and sample.image_id == "a"
+        )
+        assert (
+            sample.truth.items[0].mask.left == 0
+            and sample.prediction.items[0].mask.left == 3
+        )
 
     def test_a_box_is_a_region_only_where_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
@@ -542,16 +701,27 @@ class TestReferring:
             tmp_path / "gt.json",
             {
                 "image": "a.png",
-                "objects": [{"object_id": "x", "expressions": ["sky"], "bbox": [0, 0, 5, 4]}],
+                "objects": [
+                    {"object_id": "x", "expressions": ["sky"], "bbox": [0, 0, 5, 4]}
+                ],
             },
         )
-        assert "--boxes" in problem(referring("referring_segmentation", gt, None, tmp_path)).reason
-        sample = only(referring("referring_segmentation", gt, None, tmp_path, boxes=True))
+        assert (
+            "--boxes"
+            in problem(referring("referring_segmentation", gt, None, tmp_path)).reason
+        )
+        sample = only(
+            referring("referring_segmentation", gt, None, tmp_path, boxes=True)
+        )
         assert sample.truth.items[0].mask.area == 20
 
     def test_an_expression_without_a_prediction_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
-        row = {"image": "a.png", "expression": "sky", "segmentation": [[0, 0, 4, 0, 4, 4]]}
+        row = {
+            "image": "a.png",
+            "expression": "sky",
+            "segmentation": [[0, 0, 4, 0, 4, 4]],
+        }
         told = problem(
             referring(
                 "referring_segmentation",
@@ -584,15 +754,27 @@ def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
 
 def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
     pose = box(1, 0, 0, 9, 9, keypoints=[0.25, 0.5, 2] * 17)
-    found = list(coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images"))
-    with pytest.raises(DataError, match=r"gt.json: truth: must be in pixels; .* look normalised"):
+    found = list(
+        coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images")
+    )
+    with pytest.raises(
+        DataError, match=r"gt.json: truth: must be in pixels; .* look normalised"
+    ):
         check_forms("keypoint", found, "gt.json")
 
 
-def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(tmp_path: Path) -> None:
-    read = partial(hugging_face, "object_detection", pred=None, scratch=tmp_path / "scratch")
-    with pytest.raises(UsageError, match=r"cppe-5 is not a Hugging Face data set: .*save_to_disk"):
+def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(
+    tmp_path: Path,
+) -> None:
+    read = partial(
+        hugging_face, "object_detection", pred=None, scratch=tmp_path / "scratch"
+    )
+    with pytest.raises(
+        UsageError, match=r"cppe-5 is not a Hugging Face data set: .*save_to_disk"
+    ):
         list(read(str(tmp_path / "cppe-5")))
     pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="must have a column 'image', got text; --column maps"):
+    with pytest.raises(
+        DataError, match="must have a column 'image', got text; --column maps"
+    ):
         list(read(str(tmp_path / "a.parquet")))

@@ -64,18 +64,30 @@ def cvat(home: Path, *given: dict[str, Any], names: Sequence[str] = ("a",)) -> F
 
 def studio(home: Path, *given: dict[str, Any], address: str = "a.png") -> Found:
     dump(home / "gt.json", [{"data": {"image": address}, "annotations": list(given)}])
-    return shapes("object_detection", home / "gt.json", None, home / "images", "label-studio")
+    return shapes(
+        "object_detection", home / "gt.json", None, home / "images", "label-studio"
+    )
 
 
 def region(kind: str = "rectanglelabels", **value: Any) -> dict[str, Any]:
     place = {"x": 12.5, "y": 25, "width": 43.75, "height": 100 * 50 / HEIGHT}
-    return {"id": "r", "type": kind, "value": {**place, "rectanglelabels": ["cow"], **value}}
+    return {
+        "id": "r",
+        "type": kind,
+        "value": {**place, "rectanglelabels": ["cow"], **value},
+    }
 
 
 def coco_file(home: Path, *given: dict[str, Any]) -> Found:
-    rows = [{"id": k, "image_id": 1, "category_id": 1, **one} for k, one in enumerate(given)]
+    rows = [
+        {"id": k, "image_id": 1, "category_id": 1, **one} for k, one in enumerate(given)
+    ]
     images = [{"id": 1.0, "file_name": "a.png"}]
-    content = {"images": images, "annotations": rows, "categories": [{"id": 1, "name": "cow"}]}
+    content = {
+        "images": images,
+        "annotations": rows,
+        "categories": [{"id": 1, "name": "cow"}],
+    }
     dump(home / "gt.json", content)
     return coco("object_detection", home / "gt.json", None, home / "images")
 
@@ -93,7 +105,9 @@ def voc_object(xmin: int | str, **more: str) -> str:
     return f"<object><name>cow</name>{fields}<bndbox>{box}</bndbox></object>"
 
 
-def yolo_files(home: Path, line: str, task: str = "object_detection", shape: str = "") -> Found:
+def yolo_files(
+    home: Path, line: str, task: str = "object_detection", shape: str = ""
+) -> Found:
     dump(home / "data.yaml", f"names: [cow]\n{shape}")
     dump(home / "gt/a.txt", line)
     return yolo(task, home / "gt", None, home / "images", home / "data.yaml")
@@ -102,7 +116,9 @@ def yolo_files(home: Path, line: str, task: str = "object_detection", shape: str
 def rows_of(home: Path, task: str = "object_detection", **objects: Any) -> Found:
     cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
     rows = pl.DataFrame([{"image": cell, **objects}])
-    features = {"objects": {"feature": {"_type": "ClassLabel", "names": ["cow", "dog"]}}}
+    features = {
+        "objects": {"feature": {"_type": "ClassLabel", "names": ["cow", "dog"]}}
+    }
     told = json.dumps({"info": {"features": features}})
     rows.write_parquet(home / "rows.parquet", metadata={"huggingface": told})
     return hugging_face(task, str(home / "rows.parquet"), None, home / "scratch")
@@ -123,14 +139,18 @@ def test_a_turned_box_is_the_box_around_it(home: Path) -> None:
     one = {"type": "bbox", "bbox": turned, "label_id": 0, "attributes": more}
     assert boxes(cvat(home, one)) == around
     assert boxes(coco_file(home, {"bbox": turned, "attributes": more})) == around
-    ((left, top, right, bottom),) = boxes(studio(home, {"result": [region(rotation=90)]}))
+    ((left, top, right, bottom),) = boxes(
+        studio(home, {"result": [region(rotation=90)]})
+    )
     found = [right, top, left, bottom]  # about its first corner
     np.testing.assert_allclose(found, [20, 30, -30, 100])
 
 
 def test_shapes_of_one_group_are_one_object(home: Path) -> None:
     parts = [[20, 30], [40, 30], [40, 80]], [[70, 30], [90, 30], [90, 80]]
-    assert boxes(labelme(home, *({"points": part, "group_id": 0} for part in parts))) == [BOX]
+    assert boxes(
+        labelme(home, *({"points": part, "group_id": 0} for part in parts))
+    ) == [BOX]
     flat = ({"points": [v for point in part for v in point]} for part in parts)
     rows = [{**one, "type": "polygon", "label_id": 0, "group": 3} for one in flat]
     assert boxes(cvat(home, *rows)) == [BOX]
@@ -152,7 +172,12 @@ def test_what_is_no_shape_is_passed_over(home: Path) -> None:
     result = [region(), choice, {"type": "relation"}]
     assert boxes(studio(home, {"result": result}, address="/data?d=x/a.png")) == [BOX]
     tag = {"type": "label", "label_id": 0}
-    gone = {"type": "bbox", "bbox": [1, 1, 2, 2], "label_id": 0, "attributes": {"outside": True}}
+    gone = {
+        "type": "bbox",
+        "bbox": [1, 1, 2, 2],
+        "label_id": 0,
+        "attributes": {"outside": True},
+    }
     assert boxes(cvat(home, tag, gone)) == []
 
 
@@ -165,7 +190,9 @@ def test_two_records_of_one_image_name_both(home: Path) -> None:
 
 def test_a_number_of_no_class_is_refused(home: Path) -> None:
     for number in (-1, -100, 2, None):
-        told = problem(rows_of(home, objects=[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": number}]))
+        told = problem(
+            rows_of(home, objects=[{"bbox": [1.0, 2.0, 3.0, 4.0], "category": number}])
+        )
         assert f"0 to 1, got {number}" in told
     assert "0 to 0, got -1" in problem(cvat(home, {"type": "bbox", "label_id": -1}))
     assert "0 to 0, got -1" in problem(yolo_files(home, "-1 .5 .5 .1 .1"))
@@ -180,10 +207,14 @@ def test_a_box_of_another_form_is_one_record(home: Path, box: Any) -> None:
 
 def test_a_damaged_image_is_one_record(home: Path) -> None:
     dump(home / "images/a.png", "no image")
-    assert "row 0: image" in problem(rows_of(home, objects=[{"bbox": [1.0] * 4, "category": 0}]))
+    assert "row 0: image" in problem(
+        rows_of(home, objects=[{"bbox": [1.0] * 4, "category": 0}])
+    )
 
 
-@pytest.mark.parametrize(("text", "crowd"), [("0", False), ("1", True), ("false", False)])
+@pytest.mark.parametrize(
+    ("text", "crowd"), [("0", False), ("1", True), ("false", False)]
+)
 def test_flags_may_be_text(home: Path, text: str, crowd: bool) -> None:
     for found in (
         coco_file(home, {"bbox": [1, 2, 3, 4], "iscrowd": text}),
@@ -206,14 +237,19 @@ def test_the_numbers_of_a_tracker_are_no_confidences(home: Path) -> None:
     ):
         (sample,) = yolo_files(home, line)
         assert [item.score for item in sample.truth.items] == scores  # type: ignore[union-attr]
-    assert "confidence: must be from 0 to 1, got 7.5" in problem(yolo_files(home, f"{tail} 7.5"))
+    assert "confidence: must be from 0 to 1, got 7.5" in problem(
+        yolo_files(home, f"{tail} 7.5")
+    )
 
 
 def test_results_of_poses_need_no_visibility(home: Path) -> None:
     seen = [float(v) for k in range(17) for v in (20 + k, 30 + k, 2)]
     row = {"image_id": 1, "category_id": 1, "keypoints": seen, "bbox": [20, 30, 70, 50]}
     list(coco_file(home, {**row, "area": 99}))
-    dump(home / "pred.json", [{**row, "score": 0.9, "keypoints": [0.0, 0.0, 0.0, *seen[3:]]}])
+    dump(
+        home / "pred.json",
+        [{**row, "score": 0.9, "keypoints": [0.0, 0.0, 0.0, *seen[3:]]}],
+    )
     hidden = json.loads((home / "pred.json").read_text("utf-8"))
     hidden[0]["keypoints"][2::3] = [0] * 17
     dump(home / "pred.json", hidden)
@@ -226,7 +262,9 @@ def test_results_of_poses_need_no_visibility(home: Path) -> None:
 def test_a_pose_has_a_box_and_keypoints(home: Path) -> None:
     line = f"0 .34375 .458333 .4375 .416667 {'.5 .5 2 ' * 17}"
     shape = "kpt_shape: [17, 3]"
-    np.testing.assert_allclose(boxes(yolo_files(home, line, shape=shape)), [BOX], atol=1e-3)
+    np.testing.assert_allclose(
+        boxes(yolo_files(home, line, shape=shape)), [BOX], atol=1e-3
+    )
     (sample,) = yolo_files(home, line, "keypoint", shape)
     (person,) = sample.truth.items  # type: ignore[union-attr]
     assert person.keypoints[0].tolist() == [80, 60, 2]
@@ -241,7 +279,9 @@ def test_a_voc_box_at_zero_counts_from_zero(home: Path) -> None:
 @pytest.mark.parametrize("first", ["0.000", "0.4"])
 def test_a_voc_box_below_one_counts_from_zero(home: Path, first: str) -> None:
     with pytest.warns(UserWarning, match="counted from 0 in all files"):
-        assert boxes(voc_files(home, voc_object(first))) == [[float(first), 31.0, 90.0, 80.0]]
+        assert boxes(voc_files(home, voc_object(first))) == [
+            [float(first), 31.0, 90.0, 80.0]
+        ]
 
 
 def test_an_image_of_voc_is_found_whatever_its_suffix(home: Path) -> None:
@@ -258,7 +298,9 @@ def test_sixteen_bits_of_colour_are_read_whole(home: Path) -> None:
     cv2.imwrite(str(home / "a.png"), np.dstack([values] * 3))
     dump(home / "classes.txt", "\n".join(f"class{k}" for k in range(301)))
     made, images = str(home / "a.png"), str(home / "images/a.png")
-    (sample,) = label_maps("semantic_segmentation", made, None, images, home / "classes.txt")
+    (sample,) = label_maps(
+        "semantic_segmentation", made, None, images, home / "classes.txt"
+    )
     assert sample.truth.labels == ("class300", "class44")  # type: ignore[union-attr]
     (depth,) = depth_maps("depth_estimation", made, None, images, gt_scale="1/100")
     assert sorted(np.unique(depth.truth.values).tolist()) == [0.44, 3.0]  # type: ignore[union-attr]
@@ -271,14 +313,18 @@ def test_the_largest_value_of_a_patch_is_a_hole(home: Path, largest: float) -> N
     np.save(home / "a.npy", values)
     made, images = str(home / "a.npy"), str(home / "images/a.png")
     with pytest.warns(UserWarning, match="800 of 19200 pixels are"):
-        (sample,) = depth_maps("depth_estimation", made, None, images, gt_scale="1/1000")
+        (sample,) = depth_maps(
+            "depth_estimation", made, None, images, gt_scale="1/1000"
+        )
     assert isinstance(sample, Sample) and sample.file is None
     assert sample.truth.valid.sum() == 19200 - 800  # type: ignore[union-attr]
 
 
 def test_labels_beside_their_photographs_are_read(home: Path) -> None:
     dump(home / "images/a.json", {"shapes": [{"label": "cow", "points": CORNERS}]})
-    found = shapes("object_detection", home / "images", None, home / "images", "labelme")
+    found = shapes(
+        "object_detection", home / "images", None, home / "images", "labelme"
+    )
     assert boxes(found) == [BOX]
 
 
@@ -286,30 +332,47 @@ def test_labels_beside_their_photographs_are_read(home: Path) -> None:
 def test_corners_of_a_data_set_may_be_whole_numbers(home: Path, kind: type) -> None:
     rows_of(home, objects={"bbox": [[kind(v) for v in BOX]], "category": [0]})
     found = hugging_face(
-        "object_detection", str(home / "rows.parquet"), None, home / "scratch", box_format="xyxy"
+        "object_detection",
+        str(home / "rows.parquet"),
+        None,
+        home / "scratch",
+        box_format="xyxy",
     )
     assert boxes(found) == [BOX]
 
 
 def test_crowds_and_class_names_of_a_data_set_are_read(home: Path) -> None:
-    rows_of(home, objects={"bbox": [BOX, BOX], "category": ["dog", "cow"], "iscrowd": [0, 1]})
-    (sample,) = hugging_face("object_detection", str(home / "rows.parquet"), None, home / "scratch")
+    rows_of(
+        home,
+        objects={"bbox": [BOX, BOX], "category": ["dog", "cow"], "iscrowd": [0, 1]},
+    )
+    (sample,) = hugging_face(
+        "object_detection", str(home / "rows.parquet"), None, home / "scratch"
+    )
     assert isinstance(sample, Sample) and sample.truth is not None
     assert sample.truth.without_crowds().labels == ("dog",)
     rows_of(home, objects={"bbox": [BOX], "category": ["1"]})
     told = problem(
-        hugging_face("object_detection", str(home / "rows.parquet"), None, home / "scratch2")
+        hugging_face(
+            "object_detection", str(home / "rows.parquet"), None, home / "scratch2"
+        )
     )
     assert "category: must be the number of a class name, 0 to 1, got '1'" in told
 
 
-@pytest.mark.parametrize("file", ["comp4_det_test_traffic_light", "comp4_det_test_cow", "det_cow"])
-def test_the_class_of_results_of_voc_may_hold_underscores(home: Path, file: str) -> None:
+@pytest.mark.parametrize(
+    "file", ["comp4_det_test_traffic_light", "comp4_det_test_cow", "det_cow"]
+)
+def test_the_class_of_results_of_voc_may_hold_underscores(
+    home: Path, file: str
+) -> None:
     list(voc_files(home, voc_object(21)))
     dump(home / f"pred/{file}.txt", "a 0.9 21 31 90 80")
     (sample,) = voc("object_detection", home / "gt", home / "pred", home / "images")
     assert isinstance(sample, Sample)
-    assert sample.prediction.labels == (file.removeprefix("comp4_det_test_").removeprefix("det_"),)
+    assert sample.prediction.labels == (
+        file.removeprefix("comp4_det_test_").removeprefix("det_"),
+    )
 
 
 def test_a_mask_of_black_and_white_is_told(home: Path) -> None:
@@ -319,13 +382,19 @@ def test_a_mask_of_black_and_white_is_told(home: Path) -> None:
     dump(home / "classes.txt", "background\nforeground")
     made, images = str(home / "a.png"), str(home / "images/a.png")
     with pytest.warns(UserWarning, match=r"a\.png: has only 0 and 255"):
-        list(label_maps("semantic_segmentation", made, None, images, home / "classes.txt"))
+        list(
+            label_maps(
+                "semantic_segmentation", made, None, images, home / "classes.txt"
+            )
+        )
 
 
 @pytest.mark.parametrize("more", [" 0.3", " 0.3 0.9", " .5" * 34])
 def test_lines_of_yolo_with_more_numbers_are_told(home: Path, more: str) -> None:
     line = f"0 0.34375 0.45833333 0.4375 0.41666667{more}\n"
-    with pytest.warns(UserWarning, match="numbers follow each class, .* angles are not read"):
+    with pytest.warns(
+        UserWarning, match="numbers follow each class, .* angles are not read"
+    ):
         list(yolo_files(home, line * 2))
 
 
@@ -336,34 +405,51 @@ def test_a_region_of_two_labels_is_refused(home: Path) -> None:
 
 def test_two_masks_of_one_expression_are_refused(home: Path) -> None:
     mask = {"segmentation": [[20, 30, 90, 30, 90, 80]]}
-    dump(home / "gt.json", [{"image": "a.png", "expression": "cow", "key": "1", **mask}])
+    dump(
+        home / "gt.json", [{"image": "a.png", "expression": "cow", "key": "1", **mask}]
+    )
     dump(home / "pred.json", [{"key": "1", **mask}] * 2)
     with pytest.raises(DataError, match="row 2: key '1' must occur once"):
         list(
             referring(
-                "referring_segmentation", home / "gt.json", home / "pred.json", home / "images"
+                "referring_segmentation",
+                home / "gt.json",
+                home / "pred.json",
+                home / "images",
             )
         )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx"])
-def test_a_header_that_names_a_column_twice_is_refused(tmp_path: Path, suffix: str) -> None:
+def test_a_header_that_names_a_column_twice_is_refused(
+    tmp_path: Path, suffix: str
+) -> None:
     rows = [["item", "score", "score"], ["q1", 3, 9]]
     file = tmp_path / f"votes.{suffix}"
     if suffix == "csv":
-        file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows), "utf-8")
+        file.write_text(
+            "".join(",".join(map(str, row)) + "\n" for row in rows), "utf-8"
+        )
     else:
         book = Workbook()
         for row in rows:
             book.active.append(row)  # type: ignore[union-attr]
         book.save(file)
-    with pytest.raises(DataError, match="must name a column once, got item, score, score"):
+    with pytest.raises(
+        DataError, match="must name a column once, got item, score, score"
+    ):
         read_table(file) if suffix == "csv" else workbook_rows(file)
 
 
 @pytest.mark.parametrize(
     ("ratings", "range_"),
-    [((0.2, 0.9), "0 1"), ((3.33, 4.67), "1 5"), ((1, 4, 7), "1 7"), ((2, 7), ""), ((3, 9), "")],
+    [
+        ((0.2, 0.9), "0 1"),
+        ((3.33, 4.67), "1 5"),
+        ((1, 4, 7), "1 7"),
+        ((2, 7), ""),
+        ((3, 9), ""),
+    ],
 )
 def test_ratings_that_look_like_another_scale_are_told(
     ratings: tuple[float, ...], range_: str, recwarn: pytest.WarningsRecorder
@@ -376,8 +462,13 @@ def test_ratings_that_look_like_another_scale_are_told(
 
 def test_blanks_around_names_make_no_other_class_or_source(home: Path) -> None:
     dump(home / "gt/a.json", {"shapes": [{"label": "cow ", "points": CORNERS}]})
-    (sample,) = shapes("object_detection", home / "gt", None, home / "images", "labelme")
+    (sample,) = shapes(
+        "object_detection", home / "gt", None, home / "images", "labelme"
+    )
     assert isinstance(sample, Sample) and sample.prediction.labels == ("cow",)
     dump(home / "t.csv", "output,prompt,score,source\na.png,a cow ,7,sdxl \n")
     (sample,) = outputs("generation_t2i", str(home / "t.csv"), None, home / "images")
-    assert isinstance(sample, Sample) and (sample.source, sample.prompt) == ("sdxl", "a cow")
+    assert isinstance(sample, Sample) and (sample.source, sample.prompt) == (
+        "sdxl",
+        "a cow",
+    )

@@ -26,7 +26,9 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, read: object) 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_lines_are_read_in_each_encoding(tmp_path: Path, encoding: str, end: str) -> None:
+def test_lines_are_read_in_each_encoding(
+    tmp_path: Path, encoding: str, end: str
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(end.join(['{"a": "ä"}', "", '{"a": 2}']).encode(encoding))
     assert read_table(path) == [{"a": "ä"}, {"a": 2}]
@@ -52,5 +54,7 @@ def test_a_cell_may_hold_line_ends(tmp_path: Path) -> None:
 def test_a_byte_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"a": 1}\n{"a": "\xff"}\n')
-    with pytest.raises(DataError, match=r"got an invalid byte at 16; save it as UTF-8$"):
+    with pytest.raises(
+        DataError, match=r"got an invalid byte at 16; save it as UTF-8$"
+    ):
         read_table(path)

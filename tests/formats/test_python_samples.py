@@ -75,7 +75,9 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_is_the_same_sample(form: str, photo: Path, tmp_path: Path) -> None:
-    data = vj.import_samples("object_detection", FORMS[form](photo), tmp_path / "data", source="x")
+    data = vj.import_samples(
+        "object_detection", FORMS[form](photo), tmp_path / "data", source="x"
+    )
     assert _scores(data) == [("a", 7.0)]
 
 
@@ -108,7 +110,9 @@ def test_a_score_in_place_of_a_truth(photo: Path, tmp_path: Path) -> None:
         (7, "must be a vj.Sample or a mapping of its fields, got int"),
     ],
 )
-def test_what_is_no_sample_is_refused(row: Any, told: str, photo: Path, tmp_path: Path) -> None:
+def test_what_is_no_sample_is_refused(
+    row: Any, told: str, photo: Path, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=told):
         vj.import_samples("object_detection", [row], tmp_path / "data", source="x")
 
@@ -121,9 +125,18 @@ def test_what_is_no_sample_is_refused(row: Any, told: str, photo: Path, tmp_path
             {"prediction": 3},
             "prediction: a prediction must be a payload, a record or arrays, got int",
         ),
-        ({"prediction": {"detections": [{"label": "dog"}]}}, r"prediction: detections\[0\]\.bbox"),
-        ({"image": np.zeros((5, 5, 3))}, "image_id: must be given if the image is not a file"),
-        ({"image": np.zeros((5, 5, 9)), "image_id": "a"}, "image: an image array must be H×W, "),
+        (
+            {"prediction": {"detections": [{"label": "dog"}]}},
+            r"prediction: detections\[0\]\.bbox",
+        ),
+        (
+            {"image": np.zeros((5, 5, 3))},
+            "image_id: must be given if the image is not a file",
+        ),
+        (
+            {"image": np.zeros((5, 5, 9)), "image_id": "a"},
+            "image: an image array must be H×W, ",
+        ),
     ],
 )
 def test_a_sample_that_cannot_be_read_is_named(
@@ -134,7 +147,9 @@ def test_a_sample_that_cannot_be_read_is_named(
         vj.import_samples("object_detection", rows, tmp_path / "data", source="x")
     whole = {"image": photo, "prediction": FOUND, "truth": TRUTH}
     with pytest.warns(UserWarning, match=told):
-        data = vj.import_samples("object_detection", [*rows, whole], tmp_path / "data", source="x")
+        data = vj.import_samples(
+            "object_detection", [*rows, whole], tmp_path / "data", source="x"
+        )
     assert _scores(data) == [("a", 7.0)]
 
 
@@ -153,19 +168,31 @@ def test_a_record_of_python_is_checked(
     truth = Detections((Detection("dog", (1, 1, 5, 5)),))
     with pytest.raises(DataError, match=told):
         vj.import_samples(
-            "object_detection", [vj.Sample("a", photo, found, truth)], tmp_path / "data", source="x"
+            "object_detection",
+            [vj.Sample("a", photo, found, truth)],
+            tmp_path / "data",
+            source="x",
         )
 
 
-def test_masks_of_another_size_than_the_image_are_refused(photo: Path, tmp_path: Path) -> None:
+def test_masks_of_another_size_than_the_image_are_refused(
+    photo: Path, tmp_path: Path
+) -> None:
     mask = Masks((9, 9), (Instance("dog", mask_from_array(np.ones((9, 9), bool))),))
     with pytest.raises(DataError, match="prediction: must match the image size"):
         vj.import_samples(
-            "instance_segmentation", [vj.Sample("a", photo, mask, mask)], tmp_path / "d", source="x"
+            "instance_segmentation",
+            [vj.Sample("a", photo, mask, mask)],
+            tmp_path / "d",
+            source="x",
         )
 
 
-def test_samples_of_which_none_can_be_asked_about_are_told(photo: Path, tmp_path: Path) -> None:
+def test_samples_of_which_none_can_be_asked_about_are_told(
+    photo: Path, tmp_path: Path
+) -> None:
     given = {"image_id": "a", "image": photo, "prediction": FOUND, "final_score": 7}
-    with pytest.raises(DataError, match=r"no sample can be imported: .* class to ask about"):
+    with pytest.raises(
+        DataError, match=r"no sample can be imported: .* class to ask about"
+    ):
         vj.import_samples("object_detection", [given], tmp_path / "data", source="m")

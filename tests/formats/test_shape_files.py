@@ -44,7 +44,10 @@ def studio(kind: str, **value: Any) -> Any:
         "value": {kind: ["cat"], **value},
     }
     return [
-        {"data": {"image": "/data/upload/1/0a1b2c3d-a.png"}, "annotations": [{"result": [result]}]}
+        {
+            "data": {"image": "/data/upload/1/0a1b2c3d-a.png"},
+            "annotations": [{"result": [result]}],
+        }
     ]
 
 
@@ -63,7 +66,11 @@ def cvat(kind: str, **fields: Any) -> Any:
 
 PERCENT = {"x": 10, "y": 20, "width": 35, "height": 60}
 FORMS: dict[str, tuple[str, str, Any]] = {
-    "labelme rectangle": ("labelme", "gt/a.json", labelme("rectangle", [[9, 8], [2, 2]])),
+    "labelme rectangle": (
+        "labelme",
+        "gt/a.json",
+        labelme("rectangle", [[9, 8], [2, 2]]),
+    ),
     "labelme polygon": ("labelme", "gt/a.json", labelme("polygon", RING)),
     "labelme mask": (
         "labelme",
@@ -77,7 +84,11 @@ FORMS: dict[str, tuple[str, str, Any]] = {
         studio("polygonlabels", points=[[10, 20], [45, 20], [45, 80], [10, 80]]),
     ),
     "cvat box": ("cvat", "gt", cvat("bbox", bbox=[2, 2, 7, 6])),
-    "cvat polygon": ("cvat", "gt", cvat("polygon", points=[v for point in RING for v in point])),
+    "cvat polygon": (
+        "cvat",
+        "gt",
+        cvat("polygon", points=[v for point in RING for v in point]),
+    ),
 }
 
 
@@ -105,7 +116,9 @@ def test_one_object_is_read_where_it_is(tmp_path: Path, name: str, task: str) ->
 def test_predictions_have_confidences(tmp_path: Path) -> None:
     form, gt = made(tmp_path, "labelme polygon")
     dump(tmp_path / "pred/a.json", labelme("rectangle", [[3, 3], [9, 8]], score=0.625))
-    (sample,) = shapes("object_detection", gt, tmp_path / "pred", tmp_path / "images", form)
+    (sample,) = shapes(
+        "object_detection", gt, tmp_path / "pred", tmp_path / "images", form
+    )
     assert isinstance(sample, Sample)
     assert [item.score for item in sample.prediction.items] == [0.625]  # type: ignore[attr-defined]
 
@@ -131,11 +144,18 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
             labelme("polygon", RING[:2]),
             "points: an outline must have at least 3, got 2",
         ),
-        ("labelme", "gt/a.json", {"flags": {}}, "does not follow the format: KeyError: 'shapes'"),
         (
             "labelme",
             "gt/a.json",
-            labelme("mask", [[15, 2], [22, 8]], mask=base64.b64encode(bitmap()).decode()),
+            {"flags": {}},
+            "does not follow the format: KeyError: 'shapes'",
+        ),
+        (
+            "labelme",
+            "gt/a.json",
+            labelme(
+                "mask", [[15, 2], [22, 8]], mask=base64.b64encode(bitmap()).decode()
+            ),
             "mask: must lie inside the image",
         ),
         (
@@ -157,7 +177,9 @@ def test_what_cannot_be_read_is_one_problem(
 ) -> None:
     photo(tmp_path / "images/a.png")
     dump(tmp_path / file, content)
-    (told,) = shapes("instance_segmentation", tmp_path / "gt", None, tmp_path / "images", form)
+    (told,) = shapes(
+        "instance_segmentation", tmp_path / "gt", None, tmp_path / "images", form
+    )
     assert isinstance(told, Problem)
     assert reason in str(told)
 
@@ -165,9 +187,21 @@ def test_what_cannot_be_read_is_one_problem(
 @pytest.mark.parametrize(
     ("form", "content", "reason"),
     [
-        ("label-studio", [{"data": {"image": "a.png"}, "annotations": [[]]}], "must be an object"),
-        ("label-studio", [{"data": {"image": "a.png"}, "annotations": 1}], "must be an array"),
-        ("cvat", {"categories": {"label": {"labels": [{"name": []}]}}}, "name: must be text"),
+        (
+            "label-studio",
+            [{"data": {"image": "a.png"}, "annotations": [[]]}],
+            "must be an object",
+        ),
+        (
+            "label-studio",
+            [{"data": {"image": "a.png"}, "annotations": 1}],
+            "must be an array",
+        ),
+        (
+            "cvat",
+            {"categories": {"label": {"labels": [{"name": []}]}}},
+            "name: must be text",
+        ),
     ],
 )
 def test_a_field_of_another_type_is_told(
@@ -176,11 +210,21 @@ def test_a_field_of_another_type_is_told(
     photo(tmp_path / "images/a.png")
     dump(tmp_path / "gt.json", content)
     with pytest.raises(DataError, match=reason):
-        list(shapes("object_detection", tmp_path / "gt.json", None, tmp_path / "images", form))
+        list(
+            shapes(
+                "object_detection",
+                tmp_path / "gt.json",
+                None,
+                tmp_path / "images",
+                form,
+            )
+        )
 
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--format must be one of labelme, label-studio, cvat"):
+    with pytest.raises(
+        UsageError, match="--format must be one of labelme, label-studio, cvat"
+    ):
         list(shapes("object_detection", tmp_path, None, tmp_path, "voc"))
 
 

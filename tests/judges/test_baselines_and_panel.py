@@ -24,7 +24,10 @@ ROOT = Path()
 
 
 def question(
-    number: int, kind: str = "pairwise", scores: tuple[float, ...] = (2.0, 8.0), answer: Any = "B"
+    number: int,
+    kind: str = "pairwise",
+    scores: tuple[float, ...] = (2.0, 8.0),
+    answer: Any = "B",
 ) -> Question:
     n = len(scores)
     return Question(
@@ -46,7 +49,9 @@ def question(
     )
 
 
-def verdicts(model: str, asks: list[Ask], root: Path = ROOT, seed: int = 42) -> list[Verdict]:
+def verdicts(
+    model: str, asks: list[Ask], root: Path = ROOT, seed: int = 42
+) -> list[Verdict]:
     judge = baseline_judge(model, root, seed=seed)
 
     async def main() -> list[Verdict]:
@@ -71,9 +76,9 @@ def share_right(model: str, asks: list[Ask]) -> float:
 
 def test_an_oracle_is_right_as_often_as_it_says_in_either_order() -> None:
     assert share_right("oracle:0.8", MANY) == pytest.approx(0.8, abs=0.04)
-    assert share_right("oracle:0.8", [Ask(a.question, "BA") for a in MANY]) == pytest.approx(
-        0.8, abs=0.04
-    )
+    assert share_right(
+        "oracle:0.8", [Ask(a.question, "BA") for a in MANY]
+    ) == pytest.approx(0.8, abs=0.04)
     assert share_right("oracle:1", MANY) == 1
     assert share_right("oracle:0", MANY) == 0
 
@@ -91,8 +96,12 @@ def test_what_is_not_known_is_any_other_reply_equally_often() -> None:
     assert set(wrong) == {"ABC", "BAC", "BCA", "CAB", "CBA"}
     assert min(wrong.values()) > 1500 / 5 - 5 * np.sqrt(1500 / 5)
     scoring = [Ask(question(k, "scoring", (6.3,), 6.3)) for k in range(1500)]
-    assert {v.value for v in verdicts("oracle:0", scoring)} == {k / 10 for k in range(101)} - {6.3}
-    assert {v.value for v in verdicts("random", scoring)} == {k / 10 for k in range(101)}
+    assert {v.value for v in verdicts("oracle:0", scoring)} == {
+        k / 10 for k in range(101)
+    } - {6.3}
+    assert {v.value for v in verdicts("random", scoring)} == {
+        k / 10 for k in range(101)
+    }
 
 
 def test_a_ranking_of_one_option_has_one_reply() -> None:
@@ -132,11 +141,25 @@ def test_first_answers_by_position_alone() -> None:
             Ask(question(2, "scoring", (3.0,), 3.0)),
         ],
     )
-    assert (pair.value, turned.value, ranked.value, scored.value) == ("A", "B", "ABC", 5.0)
+    assert (pair.value, turned.value, ranked.value, scored.value) == (
+        "A",
+        "B",
+        "ABC",
+        5.0,
+    )
 
 
 @pytest.mark.parametrize(
-    "model", ["oracle", "oracle:2", "oracle:x", "oracle:0.5,tilt=1", "oracle:0.5,bias=3", "gpt", ""]
+    "model",
+    [
+        "oracle",
+        "oracle:2",
+        "oracle:x",
+        "oracle:0.5,tilt=1",
+        "oracle:0.5,bias=3",
+        "gpt",
+        "",
+    ],
 )
 def test_an_unknown_baseline_is_a_usage_error(model: str) -> None:
     with pytest.raises(UsageError, match="oracle:P"):
@@ -157,7 +180,12 @@ def test_only_baselines_that_do_not_look_are_simulated() -> None:
         name: baseline_judge(name, ROOT).simulated
         for name in ("random", "first", "oracle:0.7", "sharpness")
     }
-    assert simulated == {"random": True, "first": True, "oracle:0.7": True, "sharpness": False}
+    assert simulated == {
+        "random": True,
+        "first": True,
+        "oracle:0.7": True,
+        "sharpness": False,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +200,14 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_sharpness_prefers_the_sharp_image_to_the_blurred_and_the_noisy(images: Path) -> None:
+def test_sharpness_prefers_the_sharp_image_to_the_blurred_and_the_noisy(
+    images: Path,
+) -> None:
     pair = question(0)
     ranked = question(1, "ranking", (1.0, 3.0, 2.0), "BAC")
-    same, turned, order = verdicts("sharpness", [Ask(pair), Ask(pair, "BA"), Ask(ranked)], images)
+    same, turned, order = verdicts(
+        "sharpness", [Ask(pair), Ask(pair, "BA"), Ask(ranked)], images
+    )
     assert (same.value, turned.value) == ("B", "B")
     assert str(order.value)[0] == "B"
 
@@ -189,7 +221,9 @@ def test_sharpness_scores_the_gain_over_the_degraded_image(images: Path) -> None
 
 
 def test_sharpness_declines_what_it_cannot_see() -> None:
-    (verdict,) = verdicts("sharpness", [Ask(replace(question(0), task="depth_estimation"))])
+    (verdict,) = verdicts(
+        "sharpness", [Ask(replace(question(0), task="depth_estimation"))]
+    )
     assert (verdict.value, verdict.status) == ("Failed", "refusal")
 
 

@@ -18,18 +18,26 @@ from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.reply_extractor import declared, extracted
 
 
-def verdict(said: str | Reply, second: str | Reply | Exception) -> tuple[Verdict, ScriptedClient]:
+def verdict(
+    said: str | Reply, second: str | Reply | Exception
+) -> tuple[Verdict, ScriptedClient]:
     reader = ScriptedClient([second])
     judge = QuestionJudge(ScriptedClient([said]), Path(), "text", extractor=reader)
     asked = question(prompt="Which is better? Answer with A or B.", images=())
     return asyncio.run(judge(Ask(asked))).verdict, reader
 
 
-def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both_replies() -> None:
+def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both_replies() -> (
+    None
+):
     found, reader = verdict(
         "Maybe the one on the dog, hard to say.", "It calls B better.\nAnswer: B"
     )
-    assert (found.value, found.status, found.cause) == ("B", "ok_extracted", "no answer")
+    assert (found.value, found.status, found.cause) == (
+        "B",
+        "ok_extracted",
+        "no answer",
+    )
     assert found.raw_response == "Maybe the one on the dog, hard to say."
     assert found.extra["extractor_response"] == "It calls B better.\nAnswer: B"
     assert "Maybe the one on the dog" in str(reader.requests[0].parts)
@@ -59,7 +67,14 @@ def test_replies_that_are_understood_or_cut_are_not_shown(said: str | Reply) -> 
 
 @pytest.mark.parametrize(
     "second",
-    ["Answer: none", "I think B is better", "Answer: A or B", "Answer: B\nor so", "", "Answer: C"],
+    [
+        "Answer: none",
+        "I think B is better",
+        "Answer: A or B",
+        "Answer: B\nor so",
+        "",
+        "Answer: C",
+    ],
 )
 def test_only_the_declared_form_is_read(second: str) -> None:
     found, _ = verdict("Hard to say.", second)
@@ -87,13 +102,17 @@ def test_a_failing_second_reader_leaves_the_verdict_as_it_was() -> None:
         ("pairwise", 2, "Answer: tie", None),
     ],
 )
-def test_declared_values_fit_the_question(kind: str, n: int, said: str, value: object) -> None:
+def test_declared_values_fit_the_question(
+    kind: str, n: int, said: str, value: object
+) -> None:
     assert declared(Reply(said), question(kind, n=n)) == value
 
 
 def test_run_json_names_the_second_reader() -> None:
     reader = ScriptedClient(["Answer: A"], model_name="reader")
-    told = QuestionJudge(ScriptedClient(["x"]), Path(), "text", extractor=reader).describe()
+    told = QuestionJudge(
+        ScriptedClient(["x"]), Path(), "text", extractor=reader
+    ).describe()
     assert told["parameters"]["mode"] == "text"
     assert told["parameters"]["extractor"]["model"] == "reader"
 

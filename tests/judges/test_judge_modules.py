@@ -38,10 +38,15 @@ def pair(
 
 
 def vie(
-    script: Any, dimension: str = "visual_consistency", version: str = "v1", **config: Any
+    script: Any,
+    dimension: str = "visual_consistency",
+    version: str = "v1",
+    **config: Any,
 ) -> VIEscorePipe:
     template = STORE.get_prompt(f"vlm/assessment/{dimension}/viescore", version)
-    return VIEscorePipe(template, {"retries": 1, **config}, client=ScriptedClient(script))
+    return VIEscorePipe(
+        template, {"retries": 1, **config}, client=ScriptedClient(script)
+    )
 
 
 def said(score: Any) -> str:
@@ -54,7 +59,10 @@ def said(score: Any) -> str:
 @pytest.mark.parametrize(
     ("alias", "winner"),
     [
-        *((alias, "Image A") for alias in ("image_a", "image a", "a", "A", "IMAGE_A", "Image A")),
+        *(
+            (alias, "Image A")
+            for alias in ("image_a", "image a", "a", "A", "IMAGE_A", "Image A")
+        ),
         *((alias, "Image B") for alias in ("image_b", "image b", "b", "iMaGe B")),
         *((alias, "Tie") for alias in ("tie", "equal", "both", "none", "TIE", "None")),
     ],
@@ -70,7 +78,8 @@ def test_aliases_in_any_case_name_a_winner(alias: str, winner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "stranger", ["Image C", " a ", "a.", "imagea", "Ａ", "", "A and B", None, 1, True, ["a"]]
+    "stranger",
+    ["Image C", " a ", "a.", "imagea", "Ａ", "", "A and B", None, 1, True, ["a"]],
 )
 def test_anything_else_is_asked_again_and_fails_softly(stranger: Any) -> None:
     judge, client = pair([json.dumps({"winner": stranger}), "last words"])
@@ -104,7 +113,9 @@ def test_a_model_that_cannot_be_asked_is_an_error_not_a_verdict() -> None:
         judge(ROW)
 
 
-def test_the_prompt_shows_source_and_edits_in_order_and_the_instruction_word_for_word() -> None:
+def test_the_prompt_shows_source_and_edits_in_order_and_the_instruction_word_for_word() -> (
+    None
+):
     judge, client = pair([GOOD])
     instruction = 'say "<image>" {{instruction}} {x} %s\n$1'
     judge(ROW | {"instruction": instruction})
@@ -186,7 +197,9 @@ def test_schemas_check_their_fields() -> None:
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
-@pytest.mark.parametrize(("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (10, 10.0)])
+@pytest.mark.parametrize(
+    ("score", "value"), [(7, 7.0), (0, 0.0), ("8.5", 8.5), (10, 10.0)]
+)
 def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
     assert vie([said(score)], dimension)(ROW | {"edited_images": [A]}) == {
         "type": "single_score",
@@ -195,7 +208,9 @@ def test_v1_takes_one_number(dimension: str, score: Any, value: float) -> None:
     }
 
 
-@pytest.mark.parametrize("score", [[7], [], "8/10", "high", None, True, {"a": 1}, "nan", "inf", ""])
+@pytest.mark.parametrize(
+    "score", [[7], [], "8/10", "high", None, True, {"a": 1}, "nan", "inf", ""]
+)
 def test_v1_takes_nothing_else(score: Any) -> None:
     result = vie([said(score)])(ROW | {"edited_images": [A]})
     assert (result["value"], result["meta"]["vie_score"]) == ("Failed", [None])
@@ -217,7 +232,9 @@ def test_v1_takes_nothing_else(score: Any) -> None:
         ("instruction_following", "78", None),
     ],
 )
-def test_v2_picks_by_the_prompts_family(dimension: str, score: Any, value: float | None) -> None:
+def test_v2_picks_by_the_prompts_family(
+    dimension: str, score: Any, value: float | None
+) -> None:
     result = vie([said(score)], dimension, "v2")(ROW | {"edited_images": [A]})
     assert result["meta"]["vie_score"] == [value]
 
@@ -247,14 +264,23 @@ def test_a_score_beyond_the_prompts_scale_is_none_but_to_the_original(
 
 def test_a_score_beyond_the_scale_is_asked_again_and_decides_no_pair() -> None:
     again = asyncio.run(vie(by_image([said(85), said(4)], [said(6)])).judge(ROW))
-    assert (again.result["value"], len(again.replies), again.details) == ("Image B", 3, {})
+    assert (again.result["value"], len(again.replies), again.details) == (
+        "Image B",
+        3,
+        {},
+    )
     lost = asyncio.run(vie(by_image([said(6)], [said(85), said(85)])).judge(ROW))
-    assert (lost.result["value"], lost.result["meta"]["vie_score"]) == ("Failed", [6.0, None])
+    assert (lost.result["value"], lost.result["meta"]["vie_score"]) == (
+        "Failed",
+        [6.0, None],
+    )
     assert lost.details == {"cause": "other scale"}
 
 
 def test_a_prompt_without_an_output_schema_has_a_scale_of_its_own() -> None:
-    template = PromptTemplate("mine", "v1", user="<image><image>{{instruction}} From 0 to 100.")
+    template = PromptTemplate(
+        "mine", "v1", user="<image><image>{{instruction}} From 0 to 100."
+    )
     judge = VIEscorePipe(template, {}, client=ScriptedClient([said(85)]))
     assert judge(ROW | {"edited_images": [A]})["value"] == 85.0
 
@@ -316,7 +342,10 @@ def test_one_or_two_edits_are_due(edits: list[Any]) -> None:
 def test_one_input_can_be_scored_by_itself() -> None:
     judge = vie(["?", said(4)])
     source, edit, _ = _encoded()
-    assert judge.score_single_input(judge.request("x", source, [edit])) == (4.0, said(4))
+    assert judge.score_single_input(judge.request("x", source, [edit])) == (
+        4.0,
+        said(4),
+    )
 
 
 def test_the_notes_of_all_replies_are_told_once() -> None:
@@ -337,14 +366,20 @@ def test_pipes_are_registered() -> None:
 @pytest.mark.parametrize(
     ("kind", "version"), [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")]
 )
-def test_prompts_say_what_to_reply_on_which_scale(dimension: str, kind: str, version: str) -> None:
+def test_prompts_say_what_to_reply_on_which_scale(
+    dimension: str, kind: str, version: str
+) -> None:
     prompt = STORE.get_prompt(f"vlm/assessment/{dimension}/{kind}", version)
-    due = {"pairwise": ['"winner"', "Image A", "Image B", "Tie"], "viescore": ['"score"']}[kind]
+    due = {
+        "pairwise": ['"winner"', "Image A", "Image B", "Tie"],
+        "viescore": ['"score"'],
+    }[kind]
     assert all(word in prompt.user for word in due)
     assert prompt.user.count("<image>") == (3 if kind == "pairwise" else 2)
-    scale = {("viescore", "v1"): "from 0 to 10", ("viescore", "v2"): "from 0 to 25"}.get(
-        (kind, version), ""
-    )
+    scale = {
+        ("viescore", "v1"): "from 0 to 10",
+        ("viescore", "v2"): "from 0 to 25",
+    }.get((kind, version), "")
     assert scale in prompt.user
     assert "{{instruction}}" in prompt.user
 
@@ -353,9 +388,9 @@ def test_a_prompt_may_leave_the_source_out() -> None:
     template = PromptTemplate("mine", "v1", user="<image> or <image>? {{instruction}}")
     client = ScriptedClient([GOOD])
     PairwiseJudge(template, {}, client=client)(ROW)
-    assert [part for part in client.requests[0].parts if isinstance(part, ImagePart)] == _encoded()[
-        1:
-    ]
+    assert [
+        part for part in client.requests[0].parts if isinstance(part, ImagePart)
+    ] == _encoded()[1:]
 
 
 @pytest.mark.parametrize(
@@ -367,7 +402,11 @@ def test_a_prompt_may_leave_the_source_out() -> None:
         (PromptTemplate("mine", "v1", user="x", output_schema="Nope"), {}, PromptError),
         (PromptTemplate("mine", "v1", user="x"), {"retries": -1}, UsageError),
         (PromptTemplate("mine", "v1", user="x"), {"retries": "some"}, UsageError),
-        (PromptTemplate("mine", "v1", user="x"), {"structured_output": "maybe"}, UsageError),
+        (
+            PromptTemplate("mine", "v1", user="x"),
+            {"structured_output": "maybe"},
+            UsageError,
+        ),
     ],
 )
 def test_a_prompt_or_option_that_does_not_fit_is_an_error(
@@ -414,7 +453,11 @@ def test_the_rules_of_geditbench_read_the_block_as_it_stands(
         ),
         ('{"score": 7}', "UnicEditVIEScoreOutput", None),
         ('{"score": 7.5, "reason": "r"}', "UnicEditVIEScoreOutput", None),
-        ('{"score": "8", "reason": "r"}', "UnicEditVIEScoreOutput", {"score": 8, "reason": "r"}),
+        (
+            '{"score": "8", "reason": "r"}',
+            "UnicEditVIEScoreOutput",
+            {"score": 8, "reason": "r"},
+        ),
         ('{"score": 8, "reasoning": "r"}', "EditScoreVIEScoreOutput", None),
         ('{"winner": "Tie"}', "VLMPairJudgeWithReasonOutput", None),
     ],
@@ -432,14 +475,21 @@ def test_a_scalar_score_is_none_to_a_v2_prompt() -> None:
 
 
 def test_unknown_rules_are_named() -> None:
-    with pytest.raises(UsageError, match="rules must be strict or geditbench, got 'own'"):
+    with pytest.raises(
+        UsageError, match="rules must be strict or geditbench, got 'own'"
+    ):
         pair([GOOD], rules="own")
 
 
 def test_a_reply_that_was_cut_is_an_answer_only_if_its_object_is_whole() -> None:
-    assert pair([cut('<think>{"winner": "Image A"} or')], retries=0)[0](ROW)["value"] == "Failed"
     assert (
-        pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](ROW)["value"]
+        pair([cut('<think>{"winner": "Image A"} or')], retries=0)[0](ROW)["value"]
+        == "Failed"
+    )
+    assert (
+        pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](ROW)[
+            "value"
+        ]
         == "Failed"
     )
     assert pair([cut(GOOD)], retries=0)[0](ROW)["value"] == "Image B"

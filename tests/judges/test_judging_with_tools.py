@@ -37,13 +37,24 @@ PAIRS = 30
 
 def calling(name: str, text: str = "", **arguments: Any) -> Reply:
     called = ToolCall(f"c-{name}-{len(arguments)}", name, json.dumps(arguments))
-    return Reply(text, usage={"prompt_tokens": 10, "completion_tokens": 1}, calls=(called,))
+    return Reply(
+        text, usage={"prompt_tokens": 10, "completion_tokens": 1}, calls=(called,)
+    )
 
 
 def shown(request: Request) -> list[np.ndarray[Any, Any]]:
     """The images of all results so far."""
-    parts = [part for turn in request.turns for result in turn.results for part in result.parts]
-    images = [np.frombuffer(part.data, np.uint8) for part in parts if isinstance(part, ImagePart)]
+    parts = [
+        part
+        for turn in request.turns
+        for result in turn.results
+        for part in result.parts
+    ]
+    images = [
+        np.frombuffer(part.data, np.uint8)
+        for part in parts
+        if isinstance(part, ImagePart)
+    ]
     return [cv2.imdecode(image, cv2.IMREAD_COLOR)[:, :, ::-1] for image in images]
 
 
@@ -52,7 +63,9 @@ def coin(request: Request) -> str:
     digests = [part.sha256 for part in request.parts if isinstance(part, ImagePart)]
     return (
         "Answer: "
-        + "AB"[int(hashlib.sha256("".join(sorted(digests)).encode()).hexdigest(), 16) % 2]
+        + "AB"[
+            int(hashlib.sha256("".join(sorted(digests)).encode()).hexdigest(), 16) % 2
+        ]
     )
 
 
@@ -79,18 +92,27 @@ def never_needs(request: Request, _attempt: int) -> Reply | str:
         for part in options
     ]
     original = next(part for part in request.parts if isinstance(part, ImagePart))
-    whole = cv2.imdecode(np.frombuffer(original.data, np.uint8), cv2.IMREAD_COLOR).astype(float)
-    return "Answer: " + "AB"[int(np.argmin([np.abs(one - whole).mean() for one in pixels]))]
+    whole = cv2.imdecode(
+        np.frombuffer(original.data, np.uint8), cv2.IMREAD_COLOR
+    ).astype(float)
+    return (
+        "Answer: "
+        + "AB"[int(np.argmin([np.abs(one - whole).mean() for one in pixels]))]
+    )
 
 
 @pytest.fixture(scope="module")
 def spots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Each option is the original with a small wrong spot, fainter in the better one."""
-    root = make_dataset(tmp_path_factory.mktemp("spots"), pairwise=PAIRS, ranking=0, scoring=0)
+    root = make_dataset(
+        tmp_path_factory.mktemp("spots"), pairwise=PAIRS, ranking=0, scoring=0
+    )
     for question in json.loads((root / "questions.json").read_text()):
         original, *options = question["images"]
         rng = rng_for(1, "spot", question["id"])
-        pixels = cv2.GaussianBlur(rng.integers(0, 256, (48, 64, 3)).astype(np.uint8), (0, 0), 3)
+        pixels = cv2.GaussianBlur(
+            rng.integers(0, 256, (48, 64, 3)).astype(np.uint8), (0, 0), 3
+        )
         write_png(root / original, pixels)
         x, y = int(rng.integers(0, 56)), int(rng.integers(0, 40))
         for name, score in zip(options, question["final_scores"], strict=True):
@@ -113,11 +135,15 @@ def accuracy(root: Path, run: vj.Run) -> float:
         for question in json.loads((root / "questions.json").read_text())
     }
     return float(
-        np.mean([verdict.value == answers[verdict.id] for verdict in run.verdicts.values()])
+        np.mean(
+            [verdict.value == answers[verdict.id] for verdict in run.verdicts.values()]
+        )
     )
 
 
-def test_a_judge_that_sees_only_after_zooming_gains(spots: Path, tmp_path: Path) -> None:
+def test_a_judge_that_sees_only_after_zooming_gains(
+    spots: Path, tmp_path: Path
+) -> None:
     plain = judge(spots, tmp_path / "plain", looks_closely)
     tools = judge(spots, tmp_path / "tools", looks_closely, tools=["zoom", "compare"])
     assert accuracy(spots, plain) <= 0.65
@@ -141,17 +167,21 @@ def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) 
 
 def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
     runs = [
-        judge(spots, tmp_path / f"r{k}", looks_closely, tools=["all"], limit=6) for k in range(2)
+        judge(spots, tmp_path / f"r{k}", looks_closely, tools=["all"], limit=6)
+        for k in range(2)
     ]
     assert runs[0].manifest["parameters"]["max_tool_calls"] == 6
     traces = [
-        [verdict.extra["tool_calls"] for _, verdict in sorted(run.verdicts.items())] for run in runs
+        [verdict.extra["tool_calls"] for _, verdict in sorted(run.verdicts.items())]
+        for run in runs
     ]
     assert traces[0] == traces[1]
 
 
 def test_all_turns_are_counted(spots: Path, tmp_path: Path) -> None:
-    run = judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], limit=5)
+    run = judge(
+        spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], limit=5
+    )
     usage = [verdict.usage for verdict in run.verdicts.values()]
     assert usage == [{"prompt_tokens": 30, "completion_tokens": 3}] * 5
     assert run.manifest["last_invocation"]["calls"] == 20
@@ -168,12 +198,22 @@ def test_a_budget_of_calls_is_kept(spots: Path, tmp_path: Path) -> None:
     assert run.manifest["last_invocation"]["calls"] <= 30
     assert run.missing > 0
     with pytest.raises(UsageError, match="calls"):
-        judge(spots, tmp_path / "small", looks_closely, tools=["zoom"], limits=Limits(max_calls=7))
+        judge(
+            spots,
+            tmp_path / "small",
+            looks_closely,
+            tools=["zoom"],
+            limits=Limits(max_calls=7),
+        )
 
 
-def test_a_question_that_no_tool_suits_is_asked_plainly(spots: Path, tmp_path: Path) -> None:
+def test_a_question_that_no_tool_suits_is_asked_plainly(
+    spots: Path, tmp_path: Path
+) -> None:
     asked = ScriptedClient(["Answer: A"])
-    run = vj.judge(spots, asked, tmp_path / "run", tools=["count"], limit=1, progress=False)
+    run = vj.judge(
+        spots, asked, tmp_path / "run", tools=["count"], limit=1, progress=False
+    )
     assert asked.requests[0].tools == ()
     assert "tools" not in str(asked.requests[0].parts)
     assert run.manifest["parameters"]["mode"] == "text"
@@ -181,7 +221,12 @@ def test_a_question_that_no_tool_suits_is_asked_plainly(spots: Path, tmp_path: P
 
 def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> None:
     run = judge(
-        spots, tmp_path / "run", looks_closely, tools=["zoom", "compare"], swap=True, limit=6
+        spots,
+        tmp_path / "run",
+        looks_closely,
+        tools=["zoom", "compare"],
+        swap=True,
+        limit=6,
     )
     assert len(run) == 12
     assert accuracy(spots, run) >= 0.9
@@ -211,7 +256,9 @@ def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None
         api_key="a-secret-of-some-length",
         batch=True,
     )
-    with pytest.raises(UsageError, match="--tools cannot be used together with --batch"):
+    with pytest.raises(
+        UsageError, match="--tools cannot be used together with --batch"
+    ):
         vj.judge(spots, batched, tmp_path / "run", progress=False, tools=["zoom"])
 
 
@@ -302,7 +349,9 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
                 subprocess.Popen([*command, *resume], env=env, stderr=-3, stdout=-3),
             )
             until = time.monotonic() + 60
-            while server.asked.total() < begun + 20 + kill % 7 and process.poll() is None:
+            while (
+                server.asked.total() < begun + 20 + kill % 7 and process.poll() is None
+            ):
                 assert time.monotonic() < until
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
@@ -312,7 +361,9 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
             [*command, *resume], env=env, capture_output=True, text=True, check=False
         )
     assert ended.returncode == 0, ended.stderr
-    lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()
+    ]
     assert len({line["id"] for line in lines}) == len(lines) == count
     assert {line["value"] for line in lines} == {"A"}
     again = Counter(
@@ -321,4 +372,6 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path) -> None:
         if turn == 0
         for _ in range(server.asked[question, 0] - 1)
     )
-    assert sum(again.values()) <= KILLS * AT_ONCE, "only questions in flight are asked again"
+    assert sum(again.values()) <= KILLS * AT_ONCE, (
+        "only questions in flight are asked again"
+    )

@@ -49,7 +49,9 @@ def endless(say: Say) -> list[Answer]:
 
 
 def half_a_pair(say: Say) -> list[Answer]:
-    return [(200, orjson.dumps(say("", [zoom(image="Q")])).replace(b"Q", b"\\ud800"), {})]
+    return [
+        (200, orjson.dumps(say("", [zoom(image="Q")])).replace(b"Q", b"\\ud800"), {})
+    ]
 
 
 DEEP: Any = {}
@@ -67,14 +69,26 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "a name that is a list": lambda say: [say("", [call(["zoom"], BOX)]), say("A")],
     "a long name": lambda say: [say("", [call("z" * 10_000, BOX)]), say("A")],
     "a name with spaces": lambda say: [say("", [call("zoom in ü", BOX)]), say("A")],
-    "arguments that are no JSON": lambda say: [say("", [call("zoom", "x0=3")]), say("A")],
-    "arguments cut off": lambda say: [say("", [call("zoom", '{"image": "A", "x0": 1')]), say("A")],
-    "arguments that are a list": lambda say: [say("", [call("zoom", [1, 2])]), say("A")],
+    "arguments that are no JSON": lambda say: [
+        say("", [call("zoom", "x0=3")]),
+        say("A"),
+    ],
+    "arguments cut off": lambda say: [
+        say("", [call("zoom", '{"image": "A", "x0": 1')]),
+        say("A"),
+    ],
+    "arguments that are a list": lambda say: [
+        say("", [call("zoom", [1, 2])]),
+        say("A"),
+    ],
     "arguments that are a number": lambda say: [say("", [call("zoom", 7)]), say("A")],
     "NaN": lambda say: [say("", [call("zoom", '{"image": "A", "x0": NaN}')]), say("A")],
     "arguments nested deeply": lambda say: [say("", [call("zoom", DEEP)]), say("A")],
     "huge arguments": lambda say: [say("", [zoom(image="A" * 200_000)]), say("A")],
-    "missing arguments": lambda say: [say("", [call("zoom", {"image": "A"})]), say("A")],
+    "missing arguments": lambda say: [
+        say("", [call("zoom", {"image": "A"})]),
+        say("A"),
+    ],
     "no arguments": lambda say: [say("", [call("zoom")]), say("A")],
     "an unknown argument": lambda say: [say("", [zoom(scale=4)]), say("A")],
     "a box that is turned": lambda say: [say("", [zoom(x0=20, x1=2)]), say("A")],
@@ -84,8 +98,14 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "numbers as texts": lambda say: [say("", [zoom(x0="2")]), say("A")],
     "truth as a number": lambda say: [say("", [zoom(x0=True)]), say("A")],
     "an unknown image": lambda say: [say("", [zoom(image="truth")]), say("A")],
-    "an image that is an object": lambda say: [say("", [zoom(image={"a": 1})]), say("A")],
-    "a path as an image": lambda say: [say("", [zoom(image="../../etc/passwd")]), say("A")],
+    "an image that is an object": lambda say: [
+        say("", [zoom(image={"a": 1})]),
+        say("A"),
+    ],
+    "a path as an image": lambda say: [
+        say("", [zoom(image="../../etc/passwd")]),
+        say("A"),
+    ],
     "no id": lambda say: [say("", [call("zoom", BOX, None)]), say("A")],
     "an empty id": lambda say: [say("", [call("zoom", BOX, "")]), say("A")],
     "an id that is a number": lambda say: [say("", [call("zoom", BOX, 12)]), say("A")],
@@ -96,7 +116,9 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
         say("A"),
     ],
     "good and bad calls at once": lambda say: [
-        say("", [call("zoom", BOX, "a"), call("none", {}, "b"), call("zoom", "{", "c")]),
+        say(
+            "", [call("zoom", BOX, "a"), call("none", {}, "b"), call("zoom", "{", "c")]
+        ),
         say("A"),
     ],
     "an answer with a call": lambda say: [say("Answer: B", [zoom()]), say("Answer: A")],
@@ -104,17 +126,28 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
         say("Answer: B", [zoom(x0=k)]) for k in range(19)
     ],
     "a call that is cut": lambda say: [say("", [zoom()], "length"), say("A")],
-    "a call with a refusal": lambda say: [say("I cannot", [zoom()], "refusal"), say("A")],
+    "a call with a refusal": lambda say: [
+        say("I cannot", [zoom()], "refusal"),
+        say("A"),
+    ],
     "nothing after a call": lambda say: [say("", [zoom()]), say("")],
     "nothing at all": lambda say: [say(None)],
-    "a made-up result": lambda say: [say("<tool_response>A is right</tool_response> Answer: A")],
+    "a made-up result": lambda say: [
+        say("<tool_response>A is right</tool_response> Answer: A")
+    ],
     "a huge text with a call": lambda say: [say("x" * 500_000, [zoom()]), say("A")],
     "calls that are no list": lambda say: [raw(say, {"name": "zoom"}), say("A")],
     "calls that are null": lambda say: [raw(say, [None, None]), say("A")],
     "calls that are texts": lambda say: [raw(say, ["zoom", 3]), say("A")],
     "half a surrogate pair": half_a_pair,
-    "a failure after a call": lambda say: [say("", [zoom()]), refused(500, "overloaded")],
-    "a refusal of the body": lambda say: [say("", [zoom()]), refused(400, "invalid request")],
+    "a failure after a call": lambda say: [
+        say("", [zoom()]),
+        refused(500, "overloaded"),
+    ],
+    "a refusal of the body": lambda say: [
+        say("", [zoom()]),
+        refused(400, "invalid request"),
+    ],
     "a closed connection after a call": lambda say: [say("", [zoom()]), None],
     "no JSON after a call": lambda say: [say("", [zoom()]), (200, b"<html>", {})],
 }
@@ -149,7 +182,9 @@ def judged(backend: str, kind: str, root: Path) -> tuple[Judged, Loopback]:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_dataset(tmp_path_factory.mktemp("dataset"), pairwise=1, ranking=0, scoring=0)
+    return make_dataset(
+        tmp_path_factory.mktemp("dataset"), pairwise=1, ranking=0, scoring=0
+    )
 
 
 def cases() -> Iterator[Any]:
@@ -158,7 +193,9 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("backend", "kind"), list(cases()))
-def test_every_question_ends_with_a_verdict(backend: str, kind: str, root: Path) -> None:
+def test_every_question_ends_with_a_verdict(
+    backend: str, kind: str, root: Path
+) -> None:
     done, server = judged(backend, kind, root)
     assert done.verdict.status in get_args(Status)
     assert done.calls <= MOST + MORE_REQUESTS
@@ -169,10 +206,19 @@ def test_every_question_ends_with_a_verdict(backend: str, kind: str, root: Path)
     assert all(orjson.loads(body) for body in server.raw)
     trace = done.verdict.extra.get("tool_calls", ())
     if "without end" in kind or "circle" in kind or kind == "two calls in turn":
-        assert (done.verdict.status, done.verdict.cause) == ("unparseable", "tool_limit")
+        assert (done.verdict.status, done.verdict.cause) == (
+            "unparseable",
+            "tool_limit",
+        )
         assert len(trace) == MOST + 1
-    answers = [reply for reply in KINDS[kind](REPLY[backend]) if isinstance(reply, dict)]
-    if answers and answers[-1] == REPLY[backend]("A") and not kind.startswith("calls that are"):
+    answers = [
+        reply for reply in KINDS[kind](REPLY[backend]) if isinstance(reply, dict)
+    ]
+    if (
+        answers
+        and answers[-1] == REPLY[backend]("A")
+        and not kind.startswith("calls that are")
+    ):
         assert done.verdict.value == "A", (kind, done.verdict)
         assert trace
 

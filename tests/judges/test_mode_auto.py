@@ -39,7 +39,9 @@ class Server:
         self.texts += not asked
         await asyncio.sleep(0.02)  # so that requests of one moment overlap
         if asked and self.does in WORDS:
-            return web.json_response({"error": {"message": WORDS[self.does]}}, status=400)
+            return web.json_response(
+                {"error": {"message": WORDS[self.does]}}, status=400
+            )
         if self.does == "no":
             return web.json_response({"error": {"message": "no"}}, status=400)
         if self.schemas + self.texts <= self.declines:
@@ -111,7 +113,9 @@ def test_a_400_that_is_about_no_parameter_is_not_asked_again(tmp_path: Path) -> 
     assert {v["cause"] for v in verdicts} == {"HTTP 400"}
 
 
-def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(tmp_path: Path) -> None:
+def test_a_server_that_keeps_to_a_schema_is_asked_with_it_throughout(
+    tmp_path: Path,
+) -> None:
     server, manifest, verdicts = run(tmp_path, "followed")
     assert (server.schemas, server.texts) == (QUESTIONS, 0)
     assert (manifest["schema"], manifest["adjustments"]) == ("followed", [])
@@ -123,15 +127,26 @@ def test_text_is_asked_without_a_schema(tmp_path: Path) -> None:
     assert (server.schemas, server.texts, manifest["schema"]) == (0, QUESTIONS, None)
 
 
-def test_a_resumed_run_with_nothing_left_keeps_what_is_known_of_schemas(tmp_path: Path) -> None:
+def test_a_resumed_run_with_nothing_left_keeps_what_is_known_of_schemas(
+    tmp_path: Path,
+) -> None:
     assert run(tmp_path, "ignored")[1]["schema"] == "ignored"
-    assert run(tmp_path, "ignored", resume=True, accept_changes=True)[1]["schema"] == "ignored"
+    assert (
+        run(tmp_path, "ignored", resume=True, accept_changes=True)[1]["schema"]
+        == "ignored"
+    )
 
 
 def test_a_refusal_does_not_switch_the_schema_off(tmp_path: Path) -> None:
     server, manifest, verdicts = run(tmp_path, "followed", declines=1)
-    assert (server.schemas, server.texts, manifest["schema"]) == (QUESTIONS, 0, "followed")
-    assert sorted(v["status"] for v in verdicts) == ["ok"] * (QUESTIONS - 1) + ["refusal"]
+    assert (server.schemas, server.texts, manifest["schema"]) == (
+        QUESTIONS,
+        0,
+        "followed",
+    )
+    assert sorted(v["status"] for v in verdicts) == ["ok"] * (QUESTIONS - 1) + [
+        "refusal"
+    ]
 
 
 def test_a_server_that_declines_at_first_and_ignores_the_schema_is_asked_in_text_then(
@@ -142,7 +157,8 @@ def test_a_server_that_declines_at_first_and_ignores_the_schema_is_asked_in_text
 
 
 @pytest.mark.parametrize(
-    ("first", "then"), [("ignored", "followed"), ("followed", "ignored"), ("named", "followed")]
+    ("first", "then"),
+    [("ignored", "followed"), ("followed", "ignored"), ("named", "followed")],
 )
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
@@ -156,7 +172,12 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
                 make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0),
                 tmp_path / "run",
             )
-            fields = {"backend": "api", "model_name": "m", "base_url": url, "attempts": 1}
+            fields = {
+                "backend": "api",
+                "model_name": "m",
+                "base_url": url,
+                "attempts": 1,
+            }
             states = list[bytes]()
 
             def keep(progress: Progress) -> None:
@@ -178,4 +199,7 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
     rest = QUESTIONS - 3
     assert asyncio.run(main()) == ((rest, 0) if first == "followed" else (0, rest))
     outcome = "refused" if first == "named" else first
-    assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["schema"] == outcome
+    assert (
+        json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["schema"]
+        == outcome
+    )

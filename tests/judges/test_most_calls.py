@@ -19,7 +19,9 @@ ASKED = question(prompt="Which is better? Answer with A or B.", images=())
 
 def judge(said: str, retries: int = 0) -> QuestionJudge:
     usage = {"prompt_tokens": 100, "completion_tokens": 5}
-    return QuestionJudge(ScriptedClient([Reply(said, usage=usage)]), Path(), "text", retries)
+    return QuestionJudge(
+        ScriptedClient([Reply(said, usage=usage)]), Path(), "text", retries
+    )
 
 
 def test_a_judge_books_all_that_one_ask_may_take() -> None:

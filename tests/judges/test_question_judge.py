@@ -46,7 +46,9 @@ def shown(judge: QuestionJudge, asked: Ask) -> list[str]:
     """Texts, and the level of each flat image as a name."""
     names = {judge.images.get(judge.root / name).data: name for name in "oab"}
     parts = judge.request(asked).parts
-    return [names[part.data] if isinstance(part, ImagePart) else part.text for part in parts]
+    return [
+        names[part.data] if isinstance(part, ImagePart) else part.text for part in parts
+    ]
 
 
 def test_texts_and_images_alternate_at_the_marks(root: Path) -> None:
@@ -54,7 +56,9 @@ def test_texts_and_images_alternate_at_the_marks(root: Path) -> None:
     assert [part for part in parts if part in "oab"] == ["o", "a", "b"]
     assert parts[0] == "o"
     assert parts[2] == "a"
-    assert "".join(part for part in parts if part not in "oab") == PROMPT.replace("<image>", "")
+    assert "".join(part for part in parts if part not in "oab") == PROMPT.replace(
+        "<image>", ""
+    )
 
 
 def test_white_space_between_images_is_no_part_of_its_own() -> None:
@@ -92,9 +96,13 @@ def test_stored_spans_are_swapped_whatever_the_options_look_like() -> None:
         (0, 7),
         (starts[2], 99),
     )
-    asked = replace(question(prompt=prompt), spans=replace(spans, final=(starts[2], len(prompt))))
+    asked = replace(
+        question(prompt=prompt), spans=replace(spans, final=(starts[2], len(prompt)))
+    )
     turned = swapped(asked)
-    assert turned.prompt == prompt.replace(first, "#").replace(second, first).replace("#", second)
+    assert turned.prompt == prompt.replace(first, "#").replace(second, first).replace(
+        "#", second
+    )
     assert turned.images == ("o", "b", "a")
     assert turned.prompt[slice(*turned.spans.options[1])] == first
     assert swapped(turned).prompt == prompt
@@ -111,7 +119,8 @@ def test_options_without_images_keep_the_original_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["Which prediction is better?", "Options:\n\nA. x\n\nWhich prediction is better?"]
+    "prompt",
+    ["Which prediction is better?", "Options:\n\nA. x\n\nWhich prediction is better?"],
 )
 def test_a_prompt_without_two_options_cannot_be_swapped(prompt: str) -> None:
     with pytest.raises(DataError, match="Options:"):
@@ -131,7 +140,9 @@ def test_failures_keep_the_raw_reply_and_their_reason(root: Path) -> None:
         (Reply("A", "length"), "truncated"),
         (Reply("", "refusal"), "refusal"),
     ):
-        verdict = ask(QuestionJudge(ScriptedClient([reply]), root), Ask(question(), "BA"))
+        verdict = ask(
+            QuestionJudge(ScriptedClient([reply]), root), Ask(question(), "BA")
+        )
         assert (verdict.value, verdict.status, verdict.raw_response) == (
             "Failed",
             status,
@@ -139,10 +150,16 @@ def test_failures_keep_the_raw_reply_and_their_reason(root: Path) -> None:
         )
 
 
-def test_a_question_that_could_not_be_asked_is_an_api_error_with_its_cause(root: Path) -> None:
+def test_a_question_that_could_not_be_asked_is_an_api_error_with_its_cause(
+    root: Path,
+) -> None:
     error = TransportError("no reply within 3 s", cause="timeout")
     verdict = ask(QuestionJudge(ScriptedClient([error]), root), Ask(question()))
-    assert (verdict.status, verdict.cause, verdict.raw_response) == ("api_error", "timeout", None)
+    assert (verdict.status, verdict.cause, verdict.raw_response) == (
+        "api_error",
+        "timeout",
+        None,
+    )
 
 
 def test_an_unreadable_reply_is_asked_for_again_only_where_told(root: Path) -> None:
@@ -186,9 +203,14 @@ def test_log_probabilities_weigh_a_against_b_in_the_letters_stored(root: Path) -
 
 def test_parts_are_shared_between_questions(root: Path) -> None:
     judge = QuestionJudge(ScriptedClient(["A"]), root)
-    one, two = judge.request(Ask(question())), judge.request(Ask(replace(question(), id="r")))
+    one, two = (
+        judge.request(Ask(question())),
+        judge.request(Ask(replace(question(), id="r"))),
+    )
     assert [
-        a is b for a, b in zip(one.parts, two.parts, strict=True) if not isinstance(a, TextPart)
+        a is b
+        for a, b in zip(one.parts, two.parts, strict=True)
+        if not isinstance(a, TextPart)
     ] == [True] * 3
 
 
@@ -196,7 +218,8 @@ def test_the_plan_holds_each_order_and_repeat_once() -> None:
     asked = [
         a.key
         for a in asks_of(
-            [question(), replace(question("scoring"), id="s")], RunSettings(swap=True, repeats=2)
+            [question(), replace(question("scoring"), id="s")],
+            RunSettings(swap=True, repeats=2),
         )
     ]
     assert asked == [
@@ -211,27 +234,44 @@ def test_the_plan_holds_each_order_and_repeat_once() -> None:
 
 def test_a_verdict_survives_its_line() -> None:
     verdict = Verdict(
-        "q", "BA", 7.5, "ok", "7.5", {"prompt_tokens": 3}, 0.5, 2, None, 7.2, None, {"notes": ["x"]}
+        "q",
+        "BA",
+        7.5,
+        "ok",
+        "7.5",
+        {"prompt_tokens": 3},
+        0.5,
+        2,
+        None,
+        7.2,
+        None,
+        {"notes": ["x"]},
     )
     assert verdict_of(verdict_line(verdict)) == verdict
 
 
 def test_what_is_told_of_the_judge_names_mode_and_parameters(root: Path) -> None:
-    told: Any = QuestionJudge(ScriptedClient(["A"]), root, "json", retries=1, seed=3).describe()
+    told: Any = QuestionJudge(
+        ScriptedClient(["A"]), root, "json", retries=1, seed=3
+    ).describe()
     assert told["parameters"] == {"mode": "json", "retries": 1, "seed": 3}
     assert (told["backend"], told["model"]) == ("scripted", "scripted")
 
 
 def test_auto_asks_for_a_schema_with_the_reasons_before_the_answer(root: Path) -> None:
     client = ScriptedClient(['{"reasoning": "A is better at edges", "answer": "B"}'])
-    verdict = asyncio.run(QuestionJudge(client, root, mode="auto")(Ask(question()))).verdict
+    verdict = asyncio.run(
+        QuestionJudge(client, root, mode="auto")(Ask(question()))
+    ).verdict
     schema = client.requests[0].schema
     assert schema is not None
     assert list(schema["properties"]) == ["reasoning", "answer"]
     assert (verdict.value, verdict.extra["rule"]) == ("B", "JSON")
 
 
-def test_ties_are_allowed_in_prompt_schema_and_reading_where_asked_for(root: Path) -> None:
+def test_ties_are_allowed_in_prompt_schema_and_reading_where_asked_for(
+    root: Path,
+) -> None:
     client = ScriptedClient(['{"reasoning": "Alike.", "answer": "tie"}', "7"])
     judge = QuestionJudge(client, root, mode="json", ties=True)
     verdict = ask(judge, Ask(question(), "BA"))
@@ -246,4 +286,7 @@ def test_ties_are_allowed_in_prompt_schema_and_reading_where_asked_for(root: Pat
         "both_bad",
     ]
     assert judge.describe()["parameters"]["ties"] is True
-    assert ask(QuestionJudge(ScriptedClient(["It's a tie."]), root), Ask(question())).cause == "tie"
+    assert (
+        ask(QuestionJudge(ScriptedClient(["It's a tie."]), root), Ask(question())).cause
+        == "tie"
+    )

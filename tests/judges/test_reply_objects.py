@@ -44,7 +44,9 @@ F = "```"
         ("{{{{{", None),
     ],
 )
-def test_objects_are_found_and_nothing_is_guessed(reply: str, winner: str | None) -> None:
+def test_objects_are_found_and_nothing_is_guessed(
+    reply: str, winner: str | None
+) -> None:
     found = object_with(reply, "winner")
     assert (None if found is None else found["winner"]) == winner
 
@@ -56,7 +58,10 @@ def test_a_format_that_a_model_repeats_is_no_winner() -> None:
 
 def test_a_number_that_may_have_been_cut_is_none() -> None:
     assert object_with('{"why": "x", "score": 1', "score") is None
-    assert object_with('{"why": "x", "score": [10, 2]', "score") == {"why": "x", "score": [10, 2]}
+    assert object_with('{"why": "x", "score": [10, 2]', "score") == {
+        "why": "x",
+        "score": [10, 2],
+    }
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -74,7 +79,9 @@ def test_an_object_after_prose_is_read_exactly(
     body = json.dumps(meant, ensure_ascii=False)
     lead = "".join(sign for sign in prose if sign not in "{`<[") + " "
     reply = f"{lead}{F}json\n{body}\n{F}" if fence and F not in body else lead + body
-    assume(without_thoughts(reply) == reply)  # what a mark of thinking leaves is tested elsewhere
+    assume(
+        without_thoughts(reply) == reply
+    )  # what a mark of thinking leaves is tested elsewhere
     assert object_with(reply, "winner") == meant
 
 

@@ -36,9 +36,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def question(*shown: int, source: int | None = 4, kind: str = "pairwise", **more: Any) -> Question:
+def question(
+    *shown: int, source: int | None = 4, kind: str = "pairwise", **more: Any
+) -> Question:
     """A question that shows ``source``, then an option for each of ``shown``."""
-    prompt = "The text prompt is 'an astronaut's portrait'. " + "<image>\n" * (source is not None)
+    prompt = "The text prompt is 'an astronaut's portrait'. " + "<image>\n" * (
+        source is not None
+    )
     options = []
     for letter in "ABCDE"[: len(shown)]:
         prompt += f"{letter}: "
@@ -120,7 +124,9 @@ def test_equal_scores_are_a_tie_only_where_the_question_allows_one(root: Path) -
 
 
 def test_options_that_are_no_images_are_declined(root: Path) -> None:
-    (verdict,) = asked(metric_judge("psnr", root), Ask(question(1, spans=Spans(((0, 5),)))))
+    (verdict,) = asked(
+        metric_judge("psnr", root), Ask(question(1, spans=Spans(((0, 5),))))
+    )
     assert "its options must be one image each" in str(verdict.raw_response)
 
 
@@ -141,7 +147,9 @@ def mean(shown: Sequence[Shown]) -> list[float]:
 def test_a_question_that_cannot_be_scored_fails_alone(root: Path) -> None:
     write_png(root / "grey.png", np.full((8, 8, 3), 9, np.uint8))
     bad = question(1, 2, images=("4.png", "1.png", "grey.png"))
-    judge = ScoreJudge(mean, root, {"backend": "mean", "model": "mean", "parameters": {}})
+    judge = ScoreJudge(
+        mean, root, {"backend": "mean", "model": "mean", "parameters": {}}
+    )
     verdicts = asked(judge, *(Ask(question(1, 2)) for _ in range(4)), Ask(bad))
     assert [one.status for one in verdicts] == ["ok"] * 4 + ["refusal"]
     assert "ZeroDivisionError: grey" in str(verdicts[-1].raw_response)
@@ -160,7 +168,9 @@ def test_metrics_of_pyiqa_turn_round_where_lower_is_better(
         def __call__(self, image: Any, reference: Any) -> Any:
             return np.abs(image - reference).mean() / 255
 
-    module = SimpleNamespace(list_models=lambda: ["far"], create_metric=lambda *_, **__: Model())
+    module = SimpleNamespace(
+        list_models=lambda: ["far"], create_metric=lambda *_, **__: Model()
+    )
     cuda = SimpleNamespace(is_available=lambda: False)
     monkeypatch.setitem(sys.modules, "pyiqa", module)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(device=str, cuda=cuda))
@@ -180,7 +190,9 @@ def test_what_is_not_installed_or_not_there_is_named(
     from visualjudge.judges.reward_model import reward_judge
 
     monkeypatch.setitem(sys.modules, "pyiqa", None)
-    with pytest.raises(UsageError, match=r"need pyiqa; run: pip install 'visualjudge\[metrics\]'"):
+    with pytest.raises(
+        UsageError, match=r"need pyiqa; run: pip install 'visualjudge\[metrics\]'"
+    ):
         metric_judge("lpips", root)
     with pytest.raises(UsageError, match="nowhere is not a folder"):
         metric_judge("psnr:nowhere", root)
@@ -192,7 +204,9 @@ def test_what_is_not_installed_or_not_there_is_named(
 @pytest.mark.torch
 def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    transformers = pytest.importorskip(
+        "transformers", reason="transformers is not installed"
+    )
     from visualjudge.judges.reward_model import reward_judge
 
     torch.manual_seed(0)
@@ -201,10 +215,14 @@ def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) ->
     text = {**sizes, "vocab_size": 300, "max_position_embeddings": 77}
     text |= {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1}
     vision = {**sizes, "image_size": 30, "patch_size": 15}
-    config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=8)
+    config = transformers.CLIPConfig(
+        text_config=text, vision_config=vision, projection_dim=8
+    )
     transformers.CLIPModel(config).save_pretrained(tmp_path)
     letters = ["<|startoftext|>", "<|endoftext|>", *map(chr, range(33, 127))]
-    vocabulary = {word: k for k, word in enumerate((*letters, *(f"{c}</w>" for c in letters[2:])))}
+    vocabulary = {
+        word: k for k, word in enumerate((*letters, *(f"{c}</w>" for c in letters[2:])))
+    }
     tokenizer = transformers.CLIPTokenizer(vocab=vocabulary, merges=[])
     crop = {"height": 30, "width": 30}
     images = transformers.CLIPImageProcessor(size={"shortest_edge": 30}, crop_size=crop)
@@ -213,7 +231,9 @@ def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) ->
     first, turned = asked(judge, Ask(question(1, 4)), Ask(question(1, 4), "BA"))
     assert first.status == "ok", first.raw_response
     assert first.value == turned.value
-    shown = [Shown(read_rgb(root / f"{k}.png"), None, "a portrait", "i") for k in (1, 4)]
+    shown = [
+        Shown(read_rgb(root / f"{k}.png"), None, "a portrait", "i") for k in (1, 4)
+    ]
     alone = [judge.score([one])[0] for one in shown]
     assert judge.score(shown) == pytest.approx(alone, abs=1e-4)
     with pytest.raises(DataError, match="has no text"):

@@ -33,7 +33,8 @@ SECRET = ["b-model", "13.37", "hidden-error"]
 def root(tmp_path: Path) -> Path:
     for level, name in enumerate("oab"):
         write_png(
-            tmp_path / "media" / f"{name}.png", np.full((20, 30, 3), 30 + 40 * level, np.uint8)
+            tmp_path / "media" / f"{name}.png",
+            np.full((20, 30, 3), 30 + 40 * level, np.uint8),
         )
     with (tmp_path / "predictions.jsonl").open("w") as file:
         for name, label in (("name-1", "dog"), ("name-2", "cat")):
@@ -96,7 +97,9 @@ def test_nothing_tells_a_score_a_source_or_an_error_type(root: Path) -> None:
     box = box_of(root, asked())
     told = [
         box.introduction(6),
-        json.dumps([[spec.name, spec.description, spec.parameters] for spec in box.specs]),
+        json.dumps(
+            [[spec.name, spec.description, spec.parameters] for spec in box.specs]
+        ),
     ]
     for spec in box.specs:
         for arguments in (
@@ -106,12 +109,17 @@ def test_nothing_tells_a_score_a_source_or_an_error_type(root: Path) -> None:
             {"option": "B", "item": 1},
         ):
             told.append(said(run(box, spec.name, **arguments)))
-    assert not [word for word in (*SECRET, "0.77", "name-1", "name-2") if word in " ".join(told)]
+    assert not [
+        word for word in (*SECRET, "0.77", "name-1", "name-2") if word in " ".join(told)
+    ]
 
 
 def test_a_question_whose_images_a_probe_changed_has_no_data(root: Path) -> None:
     write_png(root / "media" / f"{CHANGED}a.png", np.zeros((20, 30, 3), np.uint8))
-    names = {spec.name for spec in box_of(root, asked(images=("o", f"{CHANGED}a", "b"))).specs}
+    names = {
+        spec.name
+        for spec in box_of(root, asked(images=("o", f"{CHANGED}a", "b"))).specs
+    }
     assert names == {"zoom", "compare"}
 
 
@@ -140,16 +148,23 @@ WRONG: list[tuple[str, str, str]] = [
 def test_wrong_calls_are_answered_in_words(
     root: Path, name: str, arguments: str, words: str
 ) -> None:
-    result = asyncio.run(box_of(root, asked()).run(ToolCall("c", name, arguments or "{}")))
+    result = asyncio.run(
+        box_of(root, asked()).run(ToolCall("c", name, arguments or "{}"))
+    )
     assert result.failed
     assert re.search(words, said(result)), said(result)
     assert "Traceback" not in said(result)
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
     ),
     max_leaves=3,
 )
@@ -209,7 +224,10 @@ def test_a_fault_of_a_tool_is_told_in_words(
 ) -> None:
     monkeypatch.setattr(toolbox, "MOST_SECONDS", 0.2)
     begun = time.monotonic()
-    result = run(ToolBox(Evidence(), [Tool("broken", "Break.", lambda _: broken())], {}), "broken")
+    result = run(
+        ToolBox(Evidence(), [Tool("broken", "Break.", lambda _: broken())], {}),
+        "broken",
+    )
     assert (result.failed, said(result)) == (True, f"Error: {told}")
     assert time.monotonic() - begun < 4
 
@@ -227,13 +245,19 @@ def test_an_image_that_cannot_be_read_is_told_in_words(root: Path) -> None:
     assert said(run(box, "compare", **wide)) == "Error: image B cannot be read"
     (root / "media" / "b.png").write_bytes(kept)
     (root / "predictions.jsonl").write_text("")
-    assert said(run(box_of(root, asked()), "count", option="A")) == "Error: option A cannot be read"
+    assert (
+        said(run(box_of(root, asked()), "count", option="A"))
+        == "Error: option A cannot be read"
+    )
 
 
 def test_questions_of_all_kinds_have_tools(root: Path) -> None:
     single: Question = replace(
         question(
-            "scoring", images=("media/o.png", "media/a.png"), n=1, prompt="<image><image>Score it."
+            "scoring",
+            images=("media/o.png", "media/a.png"),
+            n=1,
+            prompt="<image><image>Score it.",
         ),
         annotation_ids=("name-1",),
         class_of_interest=None,

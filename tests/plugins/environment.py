@@ -30,7 +30,10 @@ class Environment:
         """Make it; the project and its dependencies are importable, no plug-in is installed."""
         venv.create(root, with_pip=False, symlinks=True)
         env = cls(root)
-        paths = (str(SOURCES), *(path for path in sys.path if path.endswith("site-packages")))
+        paths = (
+            str(SOURCES),
+            *(path for path in sys.path if path.endswith("site-packages")),
+        )
         (env.site_packages / "libraries.pth").write_text("\n".join(paths))
         return env
 
@@ -46,7 +49,9 @@ class Environment:
         """What an editable installation leaves behind: a path file, and metadata with the entry
         points.
         """
-        stated = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
+        stated = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))[
+            "project"
+        ]
         name, version = stated["name"].replace("-", "_"), stated["version"]
         info = self.site_packages / f"{name}-{version}.dist-info"
         info.mkdir()
@@ -76,7 +81,9 @@ class Environment:
             "        assert not app(command, standalone_mode=False), command\n"
         )
 
-    def run_all(self, *commands: tuple[str | Path, ...]) -> list[subprocess.CompletedProcess[str]]:
+    def run_all(
+        self, *commands: tuple[str | Path, ...]
+    ) -> list[subprocess.CompletedProcess[str]]:
         """Several commands in one process, and how each ended."""
         listed = [[str(word) for word in command] for command in commands]
         done = self.python_run(
@@ -86,15 +93,21 @@ class Environment:
             f"    ended = [command(*words) for words in {listed!r}]\n"
             "    print(json.dumps([[x.args, x.returncode, x.stdout, x.stderr] for x in ended]))\n"
         )
-        return [subprocess.CompletedProcess(*fields) for fields in json.loads(done.stdout)]
+        return [
+            subprocess.CompletedProcess(*fields) for fields in json.loads(done.stdout)
+        ]
 
-    def python_run(self, code: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    def python_run(
+        self, code: str, status: int = 0
+    ) -> subprocess.CompletedProcess[str]:
         """A Python script of this text, as a file, so that it can start worker processes."""
         script = self.root / "script.py"
         script.write_text(code)
         return self._run([str(script)], status)
 
-    def _run(self, arguments: list[str], status: int | None) -> subprocess.CompletedProcess[str]:
+    def _run(
+        self, arguments: list[str], status: int | None
+    ) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         command = [str(self.python), *arguments]
         done = subprocess.run(

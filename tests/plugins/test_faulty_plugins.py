@@ -58,7 +58,11 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
     monkeypatch.setenv("A_TOKEN", KEY)
     env = Environment.made(tmp_path / "env")
     env.install(write_plugin(tmp_path, "tells", TELLS))
-    env.install(write_plugin(tmp_path, "worse", "import os\nraise OSError(os.environ['A_TOKEN'])"))
+    env.install(
+        write_plugin(
+            tmp_path, "worse", "import os\nraise OSError(os.environ['A_TOKEN'])"
+        )
+    )
     judge = ("judge", tmp_path / "dataset", "--limit", "2", "--model", "m")
     ended = env.run_all(
         ("show", "plugins"),
@@ -69,11 +73,16 @@ def test_no_exit_of_a_command_shows_the_key_that_a_plugin_tells(
     shown, built, judged, failed = ended
     assert shown.stdout.splitlines()[1] == "worse  worse 1.2  OSError: ***"
     assert "plug-in tells, encoding tells: ValueError: not valid: ***" in built.stderr
-    assert "refused: ***" in (tmp_path / "run/verdicts.jsonl").read_text() and judged.returncode
+    assert (
+        "refused: ***" in (tmp_path / "run/verdicts.jsonl").read_text()
+        and judged.returncode
+    )
     [line] = failed.stderr.splitlines()
     assert line.startswith("visualjudge: ValueError: not valid: ***; ")
     assert line.endswith("a row of a plug-in may be the cause: tells (show plugins)")
-    written = [path.read_bytes() for path in tmp_path.glob("[bor]*/**/*") if path.is_file()]
+    written = [
+        path.read_bytes() for path in tmp_path.glob("[bor]*/**/*") if path.is_file()
+    ]
     assert not any(KEY in one.stdout + one.stderr for one in ended)
     assert written and not any(KEY.encode() in content for content in written)
 
@@ -100,7 +109,9 @@ def test_ctrl_c_names_a_plugin_that_hangs(tmp_path: Path) -> None:
     env = Environment.made(tmp_path / "env")
     env.install(write_plugin(tmp_path, "hangs", HANGS.format(str(begun))))
     process = subprocess.Popen(
-        [env.python, "-m", "visualjudge", "show", "plugins"], stderr=subprocess.PIPE, text=True
+        [env.python, "-m", "visualjudge", "show", "plugins"],
+        stderr=subprocess.PIPE,
+        text=True,
     )
     while not begun.exists():
         assert process.poll() is None

@@ -31,7 +31,9 @@ def lines_of(boxes: tuple[OrientedBox, ...], shift: float, last: list[float]) ->
         [*(item.corners + shift).ravel().tolist(), item.label, value]
         for item, value in zip(boxes, last, strict=True)
     ]
-    return "imagesource:made\n" + "".join(" ".join(map(str, row)) + "\n" for row in rows)
+    return "imagesource:made\n" + "".join(
+        " ".join(map(str, row)) + "\n" for row in rows
+    )
 
 
 def test_iou_is_that_of_the_drawn_pixels() -> None:
@@ -45,9 +47,14 @@ def test_iou_is_that_of_the_drawn_pixels() -> None:
 
 
 def test_a_square_turned_by_45_degrees() -> None:
-    square, turned = OrientedBox("a", 50, 50, 20, 20, 0), OrientedBox("a", 50, 50, 20, 20, 45)
+    square, turned = (
+        OrientedBox("a", 50, 50, 20, 20, 0),
+        OrientedBox("a", 50, 50, 20, 20, 45),
+    )
     common = 8 * (2**0.5 - 1) * 100  # a regular octagon of inradius 10
-    assert iou([square], [turned])[0, 0] == pytest.approx(common / (800 - common), abs=1e-9)
+    assert iou([square], [turned])[0, 0] == pytest.approx(
+        common / (800 - common), abs=1e-9
+    )
 
 
 def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -> None:
@@ -55,7 +62,9 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
     for folder in ("images", "gt", "pred"):
         (tmp_path / folder).mkdir()
     for k in range(3):
-        cv2.imwrite(str(tmp_path / "images" / f"h{k}.png"), np.roll(image, k, axis=1)[..., ::-1])
+        cv2.imwrite(
+            str(tmp_path / "images" / f"h{k}.png"), np.roll(image, k, axis=1)[..., ::-1]
+        )
         (tmp_path / "gt" / f"h{k}.txt").write_text(lines_of(truth.items, 0, [0] * 5))
         (tmp_path / "pred" / f"h{k}.txt").write_text(
             lines_of(truth.items, 3, [0.9, 0.8, 0.7, 0.6, 0.1])
@@ -64,14 +73,33 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
     gt = ("--gt", tmp_path / "gt", "--images", tmp_path / "images", "--out", data)
     pred = ("--pred", tmp_path / "pred", "--min-score", "0.5")
     env.run_each(
-        ("import", "dota", *gt, *pred, "--source", "model", "--class-of-interest", "all"),
+        (
+            "import",
+            "dota",
+            *gt,
+            *pred,
+            "--source",
+            "model",
+            "--class-of-interest",
+            "all",
+        ),
         ("perturb", "--task", "oriented_detection", *gt),
         ("build", data, "--out", dataset, "--workers", "1"),
     )
-    notes = json.loads((data / "annotations" / "oriented_detection_annotations.json").read_text())
+    notes = json.loads(
+        (data / "annotations" / "oriented_detection_annotations.json").read_text()
+    )
     [first, *_] = [note for note in notes if note["source"] == "model"]
-    assert len(first["prediction"]["boxes"]) == 4  # the one of confidence 0.1 is left out
+    assert (
+        len(first["prediction"]["boxes"]) == 4
+    )  # the one of confidence 0.1 is left out
     assert 0 < first["final_score"] < 10
     questions = json.loads((dataset / "questions.json").read_text())
     assert "pairwise" in {question["question_type"] for question in questions}
-    assert [mark.label for mark in truth.marks()] == ["ship", "ship", "ship", "lorry", "lorry"]
+    assert [mark.label for mark in truth.marks()] == [
+        "ship",
+        "ship",
+        "ship",
+        "lorry",
+        "lorry",
+    ]

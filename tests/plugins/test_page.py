@@ -22,17 +22,44 @@ def test_the_plugin_works_from_import_to_report(tmp_path: Path) -> None:
             "image,number\n" + "".join(f"p{k},{shift + k}\n" for k in range(3))
         )
     for k in range(3):
-        cv2.imwrite(str(tmp_path / "photos" / f"p{k}.png"), np.full((32, 32, 3), 60 * k, np.uint8))
+        cv2.imwrite(
+            str(tmp_path / "photos" / f"p{k}.png"),
+            np.full((32, 32, 3), 60 * k, np.uint8),
+        )
     data, dataset, run, metrics = (
         tmp_path / name for name in ("data", "dataset", "run", "metrics.json")
     )
-    truth = ("--gt", tmp_path / "gt.csv", "--images", tmp_path / "photos", "--out", data)
+    truth = (
+        "--gt",
+        tmp_path / "gt.csv",
+        "--images",
+        tmp_path / "photos",
+        "--out",
+        data,
+    )
     env.run_each(
         ("show", "plugins"),
-        ("import", "counting", *truth, "--pred", tmp_path / "pred.csv", "--source", "model"),
+        (
+            "import",
+            "counting",
+            *truth,
+            "--pred",
+            tmp_path / "pred.csv",
+            "--source",
+            "model",
+        ),
         ("perturb", "--task", "object_counting", *truth),
         ("build", data, "--out", dataset, "--workers", "1"),
-        ("judge", dataset, "--backend", "baseline", "--model", "oracle:1.0", "--out", run),
+        (
+            "judge",
+            dataset,
+            "--backend",
+            "baseline",
+            "--model",
+            "oracle:1.0",
+            "--out",
+            run,
+        ),
         ("report", run, "--json", metrics, "--out", tmp_path / "report.html"),
     )
     prompt = json.loads((dataset / "questions.json").read_text())[0]["prompt"]
@@ -103,7 +130,9 @@ def test_the_check_names_what_is_wrong(tmp_path: Path) -> None:
     text = rows.read_text()
     assert all(old in text for old, _ in SPOILED.values())
     changes = [("", ""), *SPOILED.values()]
-    sound, *spoiled = json.loads(env.python_run(CHECKS.format(str(rows), text, changes)).stdout)
+    sound, *spoiled = json.loads(
+        env.python_run(CHECKS.format(str(rows), text, changes)).stdout
+    )
     assert sound == ""
     for words, told in zip(SPOILED, spoiled, strict=True):
         assert words in told

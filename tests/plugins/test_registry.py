@@ -48,7 +48,9 @@ def lanes() -> Iterator[vj.Task]:
     TASKS.remove(LANES.name)
 
 
-def always_half(_prediction: Detections, _truth: Detections, *, offset: float = 0.0) -> float:
+def always_half(
+    _prediction: Detections, _truth: Detections, *, offset: float = 0.0
+) -> float:
     return 0.5 + offset
 
 
@@ -57,7 +59,10 @@ def test_a_task_of_a_known_type_is_one_row(lanes: vj.Task) -> None:
         row.stem for row in vj.encodings("object_detection")
     ]
     assert vj.score(lanes.name, BOX, BOX) == 10.0
-    assert vj.encode(lanes.name, "text_xyxy", BOX, np.zeros((8, 8, 3), np.uint8)).text is not None
+    assert (
+        vj.encode(lanes.name, "text_xyxy", BOX, np.zeros((8, 8, 3), np.uint8)).text
+        is not None
+    )
 
 
 def test_a_name_is_registered_once(lanes: vj.Task) -> None:
@@ -73,7 +78,9 @@ def test_a_metric_is_asked_for_by_name_and_the_default_stays() -> None:
         assert vj.score("object_detection", BOX, BOX) == 10.0
         assert vj.score("object_detection", BOX, BOX, metric="half") == 5.0
         assert vj.score("object_detection", BOX, BOX, metric="half", offset=0.25) == 7.5
-        with pytest.raises(UsageError, match="metric must be one of f1, half, got 'nope'"):
+        with pytest.raises(
+            UsageError, match="metric must be one of f1, half, got 'nope'"
+        ):
             vj.score("object_detection", BOX, BOX, metric="nope")
     finally:
         registry.table("metric").remove(("detection", "half"))
@@ -87,7 +94,9 @@ def test_spawned_workers_get_what_a_script_registered(lanes: vj.Task) -> None:
 def test_a_row_that_cannot_be_sent_to_workers_is_named() -> None:
     vj.register_metric("detection", "local", lambda prediction, truth: 0.0)
     try:
-        with pytest.raises(UsageError, match=r"metric \('detection', 'local'\).*--workers 1"):
+        with pytest.raises(
+            UsageError, match=r"metric \('detection', 'local'\).*--workers 1"
+        ):
             Workers(2)
     finally:
         registry.table("metric").remove(("detection", "local"))
@@ -114,7 +123,9 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
     env = Environment.made(tmp_path / "env")
     env.install(write_plugin(tmp_path, "broken", BROKEN, entry=":register"))
     env.install(
-        write_plugin(tmp_path, "ends", "raise GeneratorExit('a\\x1b[31mred\\n' + 999 * 'x')")
+        write_plugin(
+            tmp_path, "ends", "raise GeneratorExit('a\\x1b[31mred\\n' + 999 * 'x')"
+        )
     )
     env.install(write_plugin(tmp_path, "good", GOOD))
     env.install(write_plugin(tmp_path, "missing", "import no_such_module"))
@@ -165,7 +176,9 @@ def stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry._STATE, "stated", {})
 
 
-def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated: None) -> None:
+def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(
+    stated: None,
+) -> None:
     aerial = {
         "name": "aerial",
         "distribution": "vj-aerial",
@@ -173,7 +186,12 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated
         "rows": ["task quads"],
     }
     registry.note_made_with(
-        [aerial, {"name": "script"}, "no object", {**aerial, "name": "x; rm -r", "rows": []}]
+        [
+            aerial,
+            {"name": "script"},
+            "no object",
+            {**aerial, "name": "x; rm -r", "rows": []},
+        ]
     )
     told = (
         ", of the plug-in aerial (vj-aerial 1.0), which is not installed or was skipped "

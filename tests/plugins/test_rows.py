@@ -51,7 +51,8 @@ def _read(payload: Any, _reading: Any) -> Spots:
 def _write(prediction: Spots, _writing: Any) -> dict[str, Any]:
     return {
         "spots": [
-            {"label": i.label, "x": i.x, "y": i.y, "score": i.score} for i in prediction.items
+            {"label": i.label, "x": i.x, "y": i.y, "score": i.score}
+            for i in prediction.items
         ]
     }
 
@@ -66,7 +67,9 @@ def _hit(
     prediction: Spots, truth: Spots, *, class_of_interest: Sequence[str] | None = None
 ) -> float:
     wanted = set(class_of_interest or truth.labels)
-    found, real = ([i for i in side.items if i.label in wanted] for side in (prediction, truth))
+    found, real = (
+        [i for i in side.items if i.label in wanted] for side in (prediction, truth)
+    )
     hits = int(_near(found, real).max(axis=0).sum()) if found and real else 0
     return 2 * hits / max(1, len(found) + len(real)) if found or real else 1.0
 
@@ -78,7 +81,10 @@ def _count(prediction: Spots, truth: Spots) -> float:
 
 
 def _look(found: Spots, given: Given) -> Features:
-    return {"count": float(len(found.items)), "light": float(given.view.lab[..., 0].mean())}
+    return {
+        "count": float(len(found.items)),
+        "light": float(given.view.lab[..., 0].mean()),
+    }
 
 
 def _around(item: Spot) -> dict[str, Any]:
@@ -171,7 +177,9 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _imported(files: Path, *options: str, to: str = "data") -> tuple[str, dict[str, float]]:
+def _imported(
+    files: Path, *options: str, to: str = "data"
+) -> tuple[str, dict[str, float]]:
     out = files / to
     command = [
         "import",
@@ -188,10 +196,14 @@ def _imported(files: Path, *options: str, to: str = "data") -> tuple[str, dict[s
     )
     assert done.exit_code == 0, done.output
     records = json.loads((out / "annotations/spotting_annotations.json").read_text())
-    return done.output, {record["annotation_id"]: record["final_score"] for record in records}
+    return done.output, {
+        record["annotation_id"]: record["final_score"] for record in records
+    }
 
 
-def test_classes_thresholds_and_metrics_are_options_of_the_import(spots: None, files: Path) -> None:
+def test_classes_thresholds_and_metrics_are_options_of_the_import(
+    spots: None, files: Path
+) -> None:
     told, scores = _imported(files)
     assert set(scores) == {"m:a:dog", "m:a:cat", "m:b:dog", "m:b:cat"}
     assert set(scores.values()) == {10.0}
@@ -201,7 +213,14 @@ def test_classes_thresholds_and_metrics_are_options_of_the_import(spots: None, f
     _, scores = _imported(files, "--top-k", "1", "--class-of-interest", "cat")
     assert scores == {"m:a:cat": 0.0, "m:b:cat": 0.0}
     _, scores = _imported(
-        files, "--min-score", "0", "--class-of-interest", "all", "--metric", "count", to="counted"
+        files,
+        "--min-score",
+        "0",
+        "--class-of-interest",
+        "all",
+        "--metric",
+        "count",
+        to="counted",
     )
     assert scores["m:a"] == pytest.approx(6.6667)
 
@@ -209,16 +228,37 @@ def test_classes_thresholds_and_metrics_are_options_of_the_import(spots: None, f
 def test_parameters_of_the_reader_are_options_with_the_help_of_its_docstring(
     spots: None, files: Path
 ) -> None:
-    help = CliRunner().invoke(app, ["import", "spots", "--help"], env={"COLUMNS": "200"}).output
-    assert all(name in help for name in ("--gt", "--images", "--renamed", "--upper", "--metric"))
+    help = (
+        CliRunner()
+        .invoke(app, ["import", "spots", "--help"], env={"COLUMNS": "200"})
+        .output
+    )
+    assert all(
+        name in help
+        for name in ("--gt", "--images", "--renamed", "--upper", "--metric")
+    )
     assert "Names of images" in help and "--no-upper" not in help
     assert "hit or count" in help
     (files / "b.png").rename(files / "c.png")
     _, scores = _imported(files, "--skipped", "a", "--renamed", "c=b")
     assert set(scores) == {"m:c:dog", "m:c:cat"}
-    command = ["import", "spots", "--gt", "x", "--images", "y", "--source", "m", "--out", "z"]
+    command = [
+        "import",
+        "spots",
+        "--gt",
+        "x",
+        "--images",
+        "y",
+        "--source",
+        "m",
+        "--out",
+        "z",
+    ]
     failed = CliRunner().invoke(app, [*command, "--renamed", "c"])
-    assert str(failed.exception) == "--renamed must be NAME=VALUE, such as prompt=text, got 'c'"
+    assert (
+        str(failed.exception)
+        == "--renamed must be NAME=VALUE, such as prompt=text, got 'c'"
+    )
 
 
 def test_the_local_judge_has_the_type(spots: None) -> None:

@@ -12,7 +12,12 @@ from hypothesis import given, strategies as st
 from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
-from visualjudge.prompts.question_text import Prompt, QuestionScene, Shown, question_prompt
+from visualjudge.prompts.question_text import (
+    Prompt,
+    QuestionScene,
+    Shown,
+    question_prompt,
+)
 from visualjudge.prompts.spans import find_spans
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS
@@ -24,7 +29,9 @@ Texts = st.text(min_size=1, max_size=40).filter(lambda text: "<image>" not in te
 
 def _prompt(kind: QuestionType, texts: list[str], prompts: PromptSet = V1) -> Prompt:
     scene = QuestionScene(TASKS["object_detection"], "text_xyxy", (480, 640), True)
-    return question_prompt(kind, scene, [Shown(False, text) for text in texts], prompts=prompts)
+    return question_prompt(
+        kind, scene, [Shown(False, text) for text in texts], prompts=prompts
+    )
 
 
 @pytest.mark.parametrize("kind", COUNT)
@@ -35,7 +42,9 @@ def test_spans_cut_out_what_was_put_in_whatever_it_holds(
     shown = texts[: COUNT[kind]]
     made = _prompt(kind, shown)
     found = [made.text[start:end] for start, end in made.spans.options]
-    assert found == ([f"Prediction (text):\n{shown[0]}"] if kind == "scoring" else shown)
+    assert found == (
+        [f"Prediction (text):\n{shown[0]}"] if kind == "scoring" else shown
+    )
     assert made.spans.original is not None
     assert made.text[slice(*made.spans.original)] == "<image>"
     assert made.spans.final is not None
@@ -43,12 +52,15 @@ def test_spans_cut_out_what_was_put_in_whatever_it_holds(
 
 
 @pytest.mark.parametrize("row", encodings(), ids=lambda row: f"{row.task}/{row.stem}")
-def test_options_of_older_datasets_are_found_where_spans_say_they_are(row: object) -> None:
+def test_options_of_older_datasets_are_found_where_spans_say_they_are(
+    row: object,
+) -> None:
     task, stem, shape = row.task, row.stem, row.kind  # type: ignore[attr-defined]
     scene = QuestionScene(TASKS[task], stem, (480, 640), True, combo=shape == "combo")
     image, text = shape != "text", None if shape == "pixel" else "[\n1\n]"
     options = [
-        Shown(image, text, f"Legend: {name} = red" if image else None, "a cup") for name in "ab"
+        Shown(image, text, f"Legend: {name} = red" if image else None, "a cup")
+        for name in "ab"
     ]
     made = question_prompt("pairwise", scene, options)
     found = find_spans(made.text)
@@ -92,7 +104,11 @@ def _layout(folder: Path, version: str, text: str) -> Path:
 
 
 def test_a_folder_brings_a_version_that_extends_ours(tmp_path: Path) -> None:
-    _layout(tmp_path, "v9", 'extends: v1\nparts:\n  final_pairwise: "{{question}} One letter."\n')
+    _layout(
+        tmp_path,
+        "v9",
+        'extends: v1\nparts:\n  final_pairwise: "{{question}} One letter."\n',
+    )
     chosen = prompt_set(tmp_path, "v9")
     assert _prompt("pairwise", ["[1]", "[2]"], chosen).text.endswith(
         "Which prediction is better? One letter."
@@ -103,7 +119,9 @@ def test_a_folder_brings_a_version_that_extends_ours(tmp_path: Path) -> None:
 
 def test_a_layout_may_show_options_in_another_way(tmp_path: Path) -> None:
     _layout(
-        tmp_path, "v9", 'extends: v1\nparts:\n  option: "<{{letter}}>{{content}}</{{letter}}>"\n'
+        tmp_path,
+        "v9",
+        'extends: v1\nparts:\n  option: "<{{letter}}>{{content}}</{{letter}}>"\n',
     )
     made = _prompt("pairwise", ["[1]", "[2]"], prompt_set(tmp_path, "v9"))
     assert "<A>[1]</A>\n\n<B>[2]</B>" in made.text
@@ -120,7 +138,9 @@ def test_a_layout_may_show_options_in_another_way(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_a_layout_that_cannot_be_used_is_named(
+    tmp_path: Path, text: str, message: str
+) -> None:
     chosen = prompt_set(_layout(tmp_path, "v9", text), "v9")
     with pytest.raises(PromptError, match=message.replace("{", r"\{")):
         _prompt("pairwise", ["[1]", "[2]"], chosen)
@@ -148,7 +168,10 @@ def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, messag
     ],
 )
 def test_wrong_choices_are_refused(
-    tmp_path: Path, make: Callable[[Path], PromptSet], error: type[Exception], message: str
+    tmp_path: Path,
+    make: Callable[[Path], PromptSet],
+    error: type[Exception],
+    message: str,
 ) -> None:
     with pytest.raises(error, match=message):
         make(tmp_path)

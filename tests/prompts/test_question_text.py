@@ -41,7 +41,12 @@ def _shown(kind: str, prompt: str | None = None) -> Shown:
 
 def _scene(task: str, stem: str, kind: str, **fields: object) -> QuestionScene:
     scene = QuestionScene(
-        TASKS[task], stem, (480, 640), True, combo=kind == "combo", class_of_interest=("dog", "car")
+        TASKS[task],
+        stem,
+        (480, 640),
+        True,
+        combo=kind == "combo",
+        class_of_interest=("dog", "car"),
     )
     return replace(scene, **fields)  # type: ignore[arg-type]
 
@@ -69,7 +74,9 @@ def test_pairwise_question_with_images_word_for_word() -> None:
 
 def test_ranking_of_texts_word_for_word() -> None:
     scene = _scene("keypoint", "text_part_keyed_json", "text")
-    prompt = question_prompt("ranking", scene, [Shown(False, f"[{k}]") for k in range(3)])
+    prompt = question_prompt(
+        "ranking", scene, [Shown(False, f"[{k}]") for k in range(3)]
+    )
     head, _, options = prompt.partition("Options:\n\n")
     assert head.startswith(
         "<image>\n\nYou are a judge to decide the quality of answers to a keypoint detection task"
@@ -78,7 +85,10 @@ def test_ranking_of_texts_word_for_word() -> None:
         "The task is pose estimation.\n\nFormat of predictions: a JSON array with one object per "
         "person" in head
     )
-    assert "Note: x=0.0, y=0.0 means the keypoint was not detected or is not visible." in head
+    assert (
+        "Note: x=0.0, y=0.0 means the keypoint was not detected or is not visible."
+        in head
+    )
     assert options == (
         "A. [0]\n\nB. [1]\n\nC. [2]\n\n"
         "Rank the predictions from best to worst. Respond with the ranking as a single string of "
@@ -108,7 +118,12 @@ def test_combo_option_shows_format_text_image_and_legend_in_this_order() -> None
     option = prompt.partition("A. ")[2].partition("\n\nB. ")[0]
     places = [
         option.index(mark)
-        for mark in ("Format: the same detections", "Text:\n[\n1\n]", "Image: <image>", "Legend:")
+        for mark in (
+            "Format: the same detections",
+            "Text:\n[\n1\n]",
+            "Image: <image>",
+            "Legend:",
+        )
     ]
     assert places == sorted(places)
     assert "Format of predictions" not in prompt
@@ -116,9 +131,16 @@ def test_combo_option_shows_format_text_image_and_legend_in_this_order() -> None
 
 def test_text_to_image_shows_no_original_and_gives_the_prompt() -> None:
     scene = _scene(
-        "generation_t2i", "pixel", "pixel", original=False, size=None, class_of_interest=None
+        "generation_t2i",
+        "pixel",
+        "pixel",
+        original=False,
+        size=None,
+        class_of_interest=None,
     )
-    prompt = question_prompt("pairwise", scene, [Shown(True, prompt="a cat, {{so}} cute")] * 2)
+    prompt = question_prompt(
+        "pairwise", scene, [Shown(True, prompt="a cat, {{so}} cute")] * 2
+    )
     assert prompt.startswith(
         "You are a judge to decide the quality of answers to a text-to-image generation task. "
         "The goal"
@@ -130,9 +152,14 @@ def test_text_to_image_shows_no_original_and_gives_the_prompt() -> None:
 
 def test_options_of_different_prompts_show_their_own() -> None:
     scene = _scene("referring_segmentation", "text_polygon", "text")
-    options = [Shown(False, "[]", prompt=name) for name in ("left cup", "right cup", "left cup")]
+    options = [
+        Shown(False, "[]", prompt=name)
+        for name in ("left cup", "right cup", "left cup")
+    ]
     prompt = question_prompt("ranking", scene, options)
-    assert "The prompt is the referring expression shown in the options below." in prompt
+    assert (
+        "The prompt is the referring expression shown in the options below." in prompt
+    )
     assert "B. Referring expression: 'right cup'\n[]" in prompt
 
 
@@ -152,7 +179,9 @@ def test_mask_and_control_are_explained_where_they_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "kind"), ROWS, ids=lambda v: v if isinstance(v, str) else f"{v.task}/{v.stem}"
+    ("row", "kind"),
+    ROWS,
+    ids=lambda v: v if isinstance(v, str) else f"{v.task}/{v.stem}",
 )
 def test_every_question_has_a_mark_a_image_a_role_and_a_format(
     row: object, kind: QuestionType
@@ -173,15 +202,23 @@ def test_every_question_has_a_mark_a_image_a_role_and_a_format(
 
 
 @pytest.mark.parametrize("row", encodings(), ids=lambda r: f"{r.task}/{r.stem}")
-@pytest.mark.parametrize("prompts", [("a cup", "a cup"), ("the red cup", "it"), ("A.", None)])
+@pytest.mark.parametrize(
+    "prompts", [("a cup", "a cup"), ("the red cup", "it"), ("A.", None)]
+)
 def test_turned_prompt_is_that_of_the_options_in_the_other_order(
     row: object, prompts: tuple[str | None, ...]
 ) -> None:
     scene = _scene(row.task, row.stem, row.kind)  # type: ignore[attr-defined]
-    options = [replace(_shown(row.kind, said), legend=f"B.\n\n{said}") for said in prompts]  # type: ignore[attr-defined]
-    straight, turned = (built("pairwise", scene, shown, 3) for shown in (options, options[::-1]))
+    options = [
+        replace(_shown(row.kind, said), legend=f"B.\n\n{said}") for said in prompts
+    ]  # type: ignore[attr-defined]
+    straight, turned = (
+        built("pairwise", scene, shown, 3) for shown in (options, options[::-1])
+    )
     images = tuple(map(str, range(straight.text.count(IMAGE_MARK))))
-    shown = swapped(pair(0, (2.0, 1.0), prompt=straight.text, spans=straight.spans, images=images))
+    shown = swapped(
+        pair(0, (2.0, 1.0), prompt=straight.text, spans=straight.spans, images=images)
+    )
     assert (shown.prompt, shown.spans) == (turned.text, turned.spans)
     assert swapped(shown).prompt == straight.text
 
@@ -208,5 +245,10 @@ def test_five_paraphrases_are_those_of_the_reference() -> None:
 
 
 def test_grid_of_a_format_is_that_of_the_encoder() -> None:
-    text = format_text(_scene("semantic_segmentation", "text_matrix", "text", size=(333, 500)))
-    assert "a coarse grid of 21 rows by 32 columns, each cell standing for 16×16 pixels" in text
+    text = format_text(
+        _scene("semantic_segmentation", "text_matrix", "text", size=(333, 500))
+    )
+    assert (
+        "a coarse grid of 21 rows by 32 columns, each cell standing for 16×16 pixels"
+        in text
+    )

@@ -14,7 +14,9 @@ from visualjudge.prompts import PromptAssetStore, PromptTemplate
 from visualjudge.prompts.store import fill
 
 
-def _asset(root: Path, text: str, name: str = "a/b", version: str = "v1") -> PromptAssetStore:
+def _asset(
+    root: Path, text: str, name: str = "a/b", version: str = "v1"
+) -> PromptAssetStore:
     path = root / name / f"{version}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -22,7 +24,10 @@ def _asset(root: Path, text: str, name: str = "a/b", version: str = "v1") -> Pro
 
 
 def test_placeholder_is_filled_and_single_braces_stay() -> None:
-    assert fill('say {"score": {{ value }}}', {"value": 3}, where="p") == 'say {"score": 3}'
+    assert (
+        fill('say {"score": {{ value }}}', {"value": 3}, where="p")
+        == 'say {"score": 3}'
+    )
 
 
 @given(st.text(), st.text())
@@ -50,7 +55,12 @@ def test_asset_is_read_whole(tmp_path: Path) -> None:
         "parts: {p: 'q {{x}}'}\nchoices: [c, d]\nscale: 10\n",
     )
     template = store.get_prompt("a/b", "v1")
-    assert (template.system, template.user, template.input_schema, template.output_schema) == (
+    assert (
+        template.system,
+        template.user,
+        template.input_schema,
+        template.output_schema,
+    ) == (
         "be fair",
         "rate {{x}}",
         "In",
@@ -64,7 +74,10 @@ def test_asset_is_read_whole(tmp_path: Path) -> None:
 
 def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None:
     store = _asset(
-        tmp_path, "prompt_id: questions/layout\nversion: v9\nuser: mine\n", "questions/layout", "v9"
+        tmp_path,
+        "prompt_id: questions/layout\nversion: v9\nuser: mine\n",
+        "questions/layout",
+        "v9",
     )
     assert store.get_prompt("questions/layout", "v9").user == "mine"
     assert store.get_prompt("questions/layout", "v1").choices
@@ -73,7 +86,10 @@ def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("prompt_id: a/b\nversion: v2\n", "must state its path, 'a/b' 'v1', got 'a/b' 'v2'"),
+        (
+            "prompt_id: a/b\nversion: v2\n",
+            "must state its path, 'a/b' 'v1', got 'a/b' 'v2'",
+        ),
         ("- a list\n", "must be a mapping"),
         ("prompt_id: [\n", "must be YAML"),
         ("prompt_id: a/b\nversion: v1\nuser: 3\n", "user must be text, got int"),
@@ -94,7 +110,9 @@ def test_malformed_asset_is_told(tmp_path: Path, text: str, reason: str) -> None
         ("../../pyproject", "v1", "there is no prompt"),
     ],
 )
-def test_unknown_prompt_says_what_there_is(name: str, version: str, reason: str) -> None:
+def test_unknown_prompt_says_what_there_is(
+    name: str, version: str, reason: str
+) -> None:
     with pytest.raises(PromptError) as raised:
         PromptAssetStore().get_prompt(name, version)
     assert reason in str(raised.value)

@@ -17,7 +17,12 @@ FLAWS = (
     "has a hole in the mask",
     "leaks into the background",
 )
-MERITS = ("finds everything", "keeps the fine structure", "follows the outline", "has tight boxes")
+MERITS = (
+    "finds everything",
+    "keeps the fine structure",
+    "follows the outline",
+    "has tight boxes",
+)
 HEADINGS = (
     "Conclusion",
     "Summary",
@@ -124,7 +129,9 @@ def _listing(rng: random.Random, better: str) -> str:
         f"{f'{k}. ' if bullet == '1. ' else bullet}{form.format(name)}{dash}{said}"
         for k, (name, said) in enumerate(rows, 1)
     )
-    heading = rng.choice(("{}:", "**{}:**", "### {}", "{}")).format(rng.choice(HEADINGS))
+    heading = rng.choice(("{}:", "**{}:**", "### {}", "{}")).format(
+        rng.choice(HEADINGS)
+    )
     return heading + "\n" + rng.choice(("", "\n")) + "\n".join(lines)
 
 
@@ -164,7 +171,10 @@ def _nothing(rng: random.Random) -> Made:
     letter = rng.choice("AB")
     text = rng.choice(NO_ANSWER).replace("{X}", letter).replace("{Y}", OTHER[letter])
     return Made(
-        _listing(rng, letter) + "\n\n" + text if rng.random() < 0.3 else text, "pairwise", 2, None
+        _listing(rng, letter) + "\n\n" + text if rng.random() < 0.3 else text,
+        "pairwise",
+        2,
+        None,
     )
 
 
@@ -207,7 +217,9 @@ def _scoring(rng: random.Random) -> Made:
 
 
 def _no_score(rng: random.Random) -> Made:
-    return Made(rng.choice(NO_SCORE).format(rng.choice((2, 3, 4, 5, 6, 7))), "scoring", 1, None)
+    return Made(
+        rng.choice(NO_SCORE).format(rng.choice((2, 3, 4, 5, 6, 7))), "scoring", 1, None
+    )
 
 
 QUOTED = ("x = \\boxed{12}", "\\boxed{x^2 + 1}", "Both reach \\boxed{\\frac{3}{4}}.", "[[1, 2], [3, 4]]", "The set is {a, b}.",
@@ -228,13 +240,19 @@ def _mathematics(rng: random.Random) -> Made:
 
 def _unknown(rng: random.Random) -> Made:
     """An answer that is no option, behind one that is or behind none."""
-    before = rng.choice(("", "A\n", "Comparison: A\n", "Reasoning first.\n", "Answer: B\n\n"))
+    before = rng.choice(
+        ("", "A\n", "Comparison: A\n", "Reasoning first.\n", "Answer: B\n\n")
+    )
     forms = [mark for mark in MARKS if "boxed" not in mark]
-    return Made(before + rng.choice(forms).format(rng.choice("CDE")), "pairwise", 2, None)
+    return Made(
+        before + rng.choice(forms).format(rng.choice("CDE")), "pairwise", 2, None
+    )
 
 
 def _ended(rng: random.Random) -> Made:
-    return Made(_said(rng, rng.choice("AB"))[0], "pairwise", 2, None, finish=rng.choice(CUT))
+    return Made(
+        _said(rng, rng.choice("AB"))[0], "pairwise", 2, None, finish=rng.choice(CUT)
+    )
 
 
 def _upward(rng: random.Random) -> Made:

@@ -57,7 +57,10 @@ def test_none_is_misread_and_few_are_refused(
         ("\\boxed{\\text{\\textbf{B}}}", "B"),
         ("<think>A</think> so <answer>B", "B"),
         ("<answer>A</answer> <Answer>B", "several answers"),
-        ("<|channel|>analysis<|message|>Answer: A<|end|><|channel|>final<|message|>B", "B"),
+        (
+            "<|channel|>analysis<|message|>Answer: A<|end|><|channel|>final<|message|>B",
+            "B",
+        ),
         ("<|channel|>analysis<|message|>Answer: A<|end|>", "cut"),
         ("Sharpness: [[A]]\nColour: [[B]]", "several answers"),
         ('{"reasoning": "Answer: A", "answer": "B"}', "B"),
@@ -115,7 +118,9 @@ def test_a_pairwise_reply_has_a_value_or_a_cause(reply: str, value: str) -> None
         ("Score: 5 (revised to 6)", "scoring", "several answers"),
     ],
 )  # fmt: skip
-def test_orders_and_scores_have_a_value_or_a_cause(reply: str, kind: Any, value: object) -> None:
+def test_orders_and_scores_have_a_value_or_a_cause(
+    reply: str, kind: Any, value: object
+) -> None:
     found = read_reply(reply, kind, 3)
     assert value in (found.value, found.cause)
 
@@ -124,11 +129,16 @@ def test_two_options_in_order_are_read_beside_a_comparison() -> None:
     assert read_reply("BA\n- B ≥ A > C", "ranking", 2).value == "BA"
 
 
-@pytest.mark.parametrize("reply", ["[[C]]", "Reasoning first.\nAnswer: C", '{"winner": "C"}', "C"])
+@pytest.mark.parametrize(
+    "reply", ["[[C]]", "Reasoning first.\nAnswer: C", '{"winner": "C"}', "C"]
+)
 def test_letters_of_the_users_own_are_answers(reply: str) -> None:
     assert read_reply(reply, "pairwise", ties=TIES, names={"C": "tie"}).value == "tie"
     assert read_reply(reply, "pairwise", names={"C": "tie"}).cause == "tie"
-    assert read_reply("Answer: left", "pairwise", names={"left": "A", "right": "B"}).value == "A"
+    assert (
+        read_reply("Answer: left", "pairwise", names={"left": "A", "right": "B"}).value
+        == "A"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,12 +177,16 @@ def test_each_phrase_has_an_example_that_is_read_by_it() -> None:
             for phrase, text in texts.items()]  # fmt: skip
     assert len(rows) <= 60
     for kind, phrase, text in rows:
-        found = read_reply(text, "scoring" if kind == "scores" else "pairwise", ties=TIES)
+        found = read_reply(
+            text, "scoring" if kind == "scores" else "pairwise", ties=TIES
+        )
         assert found.value == due.get(kind, "B"), (phrase, text)
 
 
 def test_the_phrase_file_is_plain_yaml() -> None:
-    assert all(isinstance(word, str) for words in source()["words"].values() for word in words)
+    assert all(
+        isinstance(word, str) for words in source()["words"].values() for word in words
+    )
     assert yaml.safe_dump(dict(source()["phrases"]))
 
 

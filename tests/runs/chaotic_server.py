@@ -12,7 +12,13 @@ from aiohttp import web
 
 from visualjudge.core.seeding import rng_for
 
-RATES = {"HTTP 429": 0.10, "HTTP 500": 0.05, "timeout": 0.02, "not JSON": 0.02, "connection": 0.01}
+RATES = {
+    "HTTP 429": 0.10,
+    "HTTP 500": 0.05,
+    "timeout": 0.02,
+    "not JSON": 0.02,
+    "connection": 0.01,
+}
 HANG_S = 600.0
 
 
@@ -86,7 +92,9 @@ class ChaoticServer:
         if fate.startswith("HTTP "):
             status = int(fate.removeprefix("HTTP "))
             return web.json_response(
-                {"error": {"message": "no"}}, status=status, headers={"Retry-After": "0"}
+                {"error": {"message": "no"}},
+                status=status,
+                headers={"Retry-After": "0"},
             )
         if fate == "timeout":
             await asyncio.sleep(HANG_S)

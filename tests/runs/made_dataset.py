@@ -34,7 +34,10 @@ def make_dataset(
     questions = list(_questions(root, pairwise, ranking, scoring, size))
     raw = json.dumps(questions, indent=1).encode()
     (root / "questions.json").write_bytes(raw)
-    meta = {"version": "2.1", "files": {"questions.json": hashlib.sha256(raw).hexdigest()}}
+    meta = {
+        "version": "2.1",
+        "files": {"questions.json": hashlib.sha256(raw).hexdigest()},
+    }
     (root / "dataset.json").write_text(json.dumps(meta))
     return root
 
@@ -42,10 +45,16 @@ def make_dataset(
 def _questions(root: Path, *counts: Any) -> Iterator[dict[str, Any]]:
     pairwise, ranking, scoring, size = counts
     for number in range(pairwise):
-        yield _question(root, "pairwise", number, (3.0, 7.0) if number % 2 else (8.0, 2.5), size)
+        yield _question(
+            root, "pairwise", number, (3.0, 7.0) if number % 2 else (8.0, 2.5), size
+        )
     for number in range(ranking):
         yield _question(
-            root, "ranking", number, (5.0, 9.0, 1.0) if number % 2 else (2.0, 4.0, 3.0), size
+            root,
+            "ranking",
+            number,
+            (5.0, 9.0, 1.0) if number % 2 else (2.0, 4.0, 3.0),
+            size,
         )
     for number in range(scoring):
         yield _question(root, "scoring", number, (float(number % 10) + 0.25,), size)
@@ -98,6 +107,7 @@ def _prompt(kind: str, n: int) -> str:
 def _image(root: Path, name: str, size: tuple[int, int]) -> str:
     relative = f"media/{name}.png"
     write_png(
-        root / relative, rng_for(0, "image", name).integers(0, 256, (*size, 3)).astype(np.uint8)
+        root / relative,
+        rng_for(0, "image", name).integers(0, 256, (*size, 3)).astype(np.uint8),
     )
     return relative

@@ -15,7 +15,13 @@ import pytest
 
 from visualjudge.core.errors import RunError
 from visualjudge.runs.budget import Budget, Limits, Prices
-from visualjudge.runs.job_runner import Outcome, Progress, Runner, Stop, run_until_stopped
+from visualjudge.runs.job_runner import (
+    Outcome,
+    Progress,
+    Runner,
+    Stop,
+    run_until_stopped,
+)
 from visualjudge.runs.journal import Journal, read_records
 
 
@@ -31,7 +37,11 @@ def outcome(number: int, status: str = "ok", cause: str | None = None) -> Outcom
 def runs(path: Path, jobs: Any, ask: Any, **options: Any) -> Progress:
     async def main() -> Progress:
         with Journal(path, resume=True) as journal:
-            own = {name: options.pop(name) for name in ("total", "budget") if name in options}
+            own = {
+                name: options.pop(name)
+                for name in ("total", "budget")
+                if name in options
+            }
             runner = Runner(
                 journal,
                 options.get("progress") or Progress(**own),
@@ -50,7 +60,9 @@ def test_every_job_is_done_once_and_counted(tmp_path: Path) -> None:
         return outcome(number, "ok" if number % 3 else "refusal")
 
     progress = runs(tmp_path / "j", range(30), ask, concurrency=4)
-    assert sorted(record["id"] for record in read_records(tmp_path / "j")) == list(range(30))
+    assert sorted(record["id"] for record in read_records(tmp_path / "j")) == list(
+        range(30)
+    )
     assert progress.statuses == {"ok": 20, "refusal": 10}
     assert (progress.done, progress.stopped) == (30, None)
     assert progress.budget.tokens == 330
@@ -135,7 +147,11 @@ def test_a_budget_stops_between_calls_and_says_so(tmp_path: Path) -> None:
         return outcome(number)
 
     progress = runs(
-        tmp_path / "j", range(50), ask, concurrency=8, budget=Budget(Limits(max_calls=10))
+        tmp_path / "j",
+        range(50),
+        ask,
+        concurrency=8,
+        budget=Budget(Limits(max_calls=10)),
     )
     assert progress.done == 10
     assert "10 calls" in str(progress.stopped)
@@ -143,7 +159,9 @@ def test_a_budget_stops_between_calls_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limits", [Limits(max_tokens=100), Limits(max_cost=100e-6)])
-def test_no_limit_is_exceeded_by_what_is_in_flight(tmp_path: Path, limits: Limits) -> None:
+def test_no_limit_is_exceeded_by_what_is_in_flight(
+    tmp_path: Path, limits: Limits
+) -> None:
     flying, peak = 0, list[int]()
 
     async def ask(number: int) -> Outcome:
@@ -167,12 +185,18 @@ def test_a_run_that_ends_with_its_budget_was_not_stopped(tmp_path: Path) -> None
         return outcome(number)
 
     progress = runs(
-        tmp_path / "j", range(10), ask, concurrency=4, budget=Budget(Limits(max_calls=10))
+        tmp_path / "j",
+        range(10),
+        ask,
+        concurrency=4,
+        budget=Budget(Limits(max_calls=10)),
     )
     assert (progress.done, progress.stopped) == (10, None)
 
 
-def test_an_error_of_the_asking_ends_the_run_but_keeps_what_others_finish(tmp_path: Path) -> None:
+def test_an_error_of_the_asking_ends_the_run_but_keeps_what_others_finish(
+    tmp_path: Path,
+) -> None:
     async def ask(number: int) -> Outcome:
         if number == 3:
             raise RunError("broken")
@@ -201,7 +225,9 @@ def test_a_request_to_stop_lets_calls_in_flight_finish(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cause", "most"), [("HTTP 401", 12), ("HTTP 404", 12), ("connection", 66)]
 )
-def test_a_run_that_can_only_fail_is_given_up(tmp_path: Path, cause: str, most: int) -> None:
+def test_a_run_that_can_only_fail_is_given_up(
+    tmp_path: Path, cause: str, most: int
+) -> None:
     async def ask(number: int) -> Outcome:
         await asyncio.sleep(0)
         return outcome(number, "api_error", cause)
@@ -228,7 +254,11 @@ def test_where_failures_are_asked_again_those_of_a_living_server_do_not_end_it(
         return outcome(number, "api_error", cause)
 
     progress = runs(
-        tmp_path / "j", range(200), ask, concurrency=1, progress=Progress(total=200, again=True)
+        tmp_path / "j",
+        range(200),
+        ask,
+        concurrency=1,
+        progress=Progress(total=200, again=True),
     )
     assert progress.done == done
 

@@ -98,7 +98,9 @@ def test_a_second_writer_is_kept_out_until_the_first_is_done(tmp_path: Path) -> 
     Journal(tmp_path / "j", resume=True).close()
 
 
-def test_dropped_records_are_gone_and_later_ones_follow_the_kept(tmp_path: Path) -> None:
+def test_dropped_records_are_gone_and_later_ones_follow_the_kept(
+    tmp_path: Path,
+) -> None:
     with Journal(tmp_path / "j") as journal:
         for number in range(4):
             journal.write({"id": number})
@@ -137,7 +139,9 @@ def test_synced_waits_for_all_that_was_written(
     asyncio.run(many())
 
 
-def test_a_full_disk_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Journal(tmp_path / "j") as journal:
 
         def full(handle: int, data: bytes) -> int:

@@ -26,7 +26,9 @@ from visualjudge.runs.live import PREFLIGHT
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    root = make_dataset(tmp_path_factory.mktemp("ds"), pairwise=40, ranking=0, scoring=0)
+    root = make_dataset(
+        tmp_path_factory.mktemp("ds"), pairwise=40, ranking=0, scoring=0
+    )
     return load_dataset(root)
 
 
@@ -73,11 +75,17 @@ def test_a_wrong_name_costs_one_call_and_one_line_and_the_corrected_command_runs
         url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
 
         async def go(model: str) -> None:
-            client = open_client({"backend": "api", "model_name": model, "base_url": url})
-            await run_judge(dataset, QuestionJudge(client, dataset.root), out, RunSettings())
+            client = open_client(
+                {"backend": "api", "model_name": model, "base_url": url}
+            )
+            await run_judge(
+                dataset, QuestionJudge(client, dataset.root), out, RunSettings()
+            )
 
         try:
-            with pytest.raises(RunError, match=r"does not exist; did you mean gpt-4o-mini"):
+            with pytest.raises(
+                RunError, match=r"does not exist; did you mean gpt-4o-mini"
+            ):
                 await go("gpt-4o-mimi")
             assert asked == ["gpt-4o-mimi"]
             await go("gpt-4o-mini")
@@ -94,7 +102,9 @@ def test_a_run_that_two_models_answered_counts_both(
 ) -> None:
     replies = [by("m-2024", "fp1")] * 15 + [by("m-2025", "fp2")]
     with caplog.at_level(logging.WARNING):
-        report = judged(dataset, ScriptedClient(replies, model_name="m"), tmp_path, concurrency=1)
+        report = judged(
+            dataset, ScriptedClient(replies, model_name="m"), tmp_path, concurrency=1
+        )
     assert report.served == {Served("m-2024", "fp1"): 15, Served("m-2025", "fp2"): 25}
     rows = RunFolder(tmp_path).manifest()["identity"]
     assert [(row["model"], row["fingerprint"], row["n"]) for row in rows] == [
@@ -111,7 +121,9 @@ def test_a_run_that_another_model_would_continue_asks_first(
 ) -> None:
     judged(dataset, ScriptedClient([by("m", "fp1")]), tmp_path, limit=20)
     other = ScriptedClient([by("m", "fp2")])
-    with pytest.raises(UsageError, match=r"answered by m \(fp1\), now m \(fp2\) answers"):
+    with pytest.raises(
+        UsageError, match=r"answered by m \(fp1\), now m \(fp2\) answers"
+    ):
         judged(dataset, other, tmp_path, resume=True)
     assert len(other.requests) == 1 and len(RunFolder(tmp_path).verdicts()) == 20
     judged(dataset, other, tmp_path, resume=True, accept_changes=True)
@@ -124,7 +136,9 @@ def test_replies_that_are_cut_stop_a_run_with_the_limit_that_would_do(
 ) -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 512, "reasoning_tokens": 500}
     cut, good = Reply("", "length", usage), Reply("A", usage=usage)
-    client = Limited(lambda request, attempt: cut if len(client.requests) * share % 1 else good)
+    client = Limited(
+        lambda request, attempt: cut if len(client.requests) * share % 1 else good
+    )
     report = judged(dataset, client, tmp_path, concurrency=1)
     if not share:
         assert report.missing == 0
@@ -136,7 +150,9 @@ def test_replies_that_are_cut_stop_a_run_with_the_limit_that_would_do(
     assert RunFolder(tmp_path).manifest()["total"]["tokens_thinking"] == 500 * PREFLIGHT
 
 
-def test_settings_may_change_while_nothing_was_answered(dataset: Dataset, tmp_path: Path) -> None:
+def test_settings_may_change_while_nothing_was_answered(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     from visualjudge.core.errors import ApiError
 
     failing = ScriptedClient([ApiError(400, "no")], model_name="old")

@@ -33,7 +33,9 @@ def state(done: int) -> Progress:
 
 def test_a_terminal_sees_each_status_counted_and_what_was_spent() -> None:
     screen = io.StringIO()
-    with Display(console=Console(file=screen, force_terminal=True, width=160)) as display:
+    with Display(
+        console=Console(file=screen, force_terminal=True, width=160)
+    ) as display:
         display.update(state(4))
     shown = screen.getvalue()
     assert "4/10" in shown
@@ -63,11 +65,18 @@ def test_a_log_gets_a_line_now_and_then(
     steps = [state(2), state(5), state(9)]
     display = Display(console=Console(file=io.StringIO(), force_terminal=False))
     display._printed = 0.0
-    times = iter([9.0, 11.0, 11.0, 20.0])  # asked once an update, once more where a line is written
-    monkeypatch.setattr("visualjudge.runs.progress_display.time.monotonic", lambda: next(times))
+    times = iter(
+        [9.0, 11.0, 11.0, 20.0]
+    )  # asked once an update, once more where a line is written
+    monkeypatch.setattr(
+        "visualjudge.runs.progress_display.time.monotonic", lambda: next(times)
+    )
     for step in steps:
         display.update(step)
-    assert capsys.readouterr().err == "5 of 10: ok 4 · refusal 1 · 1000 tokens, cost 0.0100\n"
+    assert (
+        capsys.readouterr().err
+        == "5 of 10: ok 4 · refusal 1 · 1000 tokens, cost 0.0100\n"
+    )
 
 
 def silent(**changes: Any) -> Progress:

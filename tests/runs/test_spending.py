@@ -29,7 +29,9 @@ LIVE, BATCH = Prices(1.0, 10.0), Prices(1.0, 10.0, share=0.5)
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Dataset:
-    return load_dataset(make_dataset(tmp_path / "ds", pairwise=12, ranking=0, scoring=0))
+    return load_dataset(
+        make_dataset(tmp_path / "ds", pairwise=12, ranking=0, scoring=0)
+    )
 
 
 def asked(
@@ -44,7 +46,9 @@ def asked(
         ScriptedClient(replies or [Reply("A", usage=USAGE)]), dataset.root, **more
     )
     settings = RunSettings(limit=limit, resume=True)
-    return asyncio.run(run_judge(dataset, judge, out, settings, budget=Budget(prices=prices)))
+    return asyncio.run(
+        run_judge(dataset, judge, out, settings, budget=Budget(prices=prices))
+    )
 
 
 def told(report: RunReport) -> str:
@@ -91,11 +95,15 @@ def test_a_run_states_how_many_verdicts_come_from_the_cache(
         assert RunFolder(out).manifest()["last_invocation"]["from_cache"] == cached
 
 
-def test_what_a_killed_invocation_spent_is_counted(dataset: Dataset, tmp_path: Path) -> None:
+def test_what_a_killed_invocation_spent_is_counted(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     asked(dataset, tmp_path / "run", 4, LIVE)
     shutil.copytree(tmp_path / "run", tmp_path / "before")
     asked(dataset, tmp_path / "run", 10, LIVE)
-    shutil.copy(tmp_path / "before" / "run.json", tmp_path / "run" / "run.json")  # as after kill -9
+    shutil.copy(
+        tmp_path / "before" / "run.json", tmp_path / "run" / "run.json"
+    )  # as after kill -9
     report = asked(dataset, tmp_path / "run", 10, BATCH)
     assert told(report) == "1100 tokens, cost 0.0020; this time nothing"
 
@@ -108,14 +116,17 @@ def test_what_was_not_paid_for_and_what_was_paid_beside_is_told_apart(
     report = asked(dataset, tmp_path / "run", 3, LIVE, replies, retries=1)
     assert told(report) == "3 calls, 330 tokens, cost 0.0006"
     lines = [
-        json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()
     ]
     assert sorted(str(line.get("paid")) for line in lines) == sorted(
         ["None", str({name: 2 * count for name, count in USAGE.items()}), "{}"]
     )
     run_json = tmp_path / "run" / "run.json"
     run_json.write_text(
-        json.dumps({n: v for n, v in json.loads(run_json.read_text()).items() if n != "total"})
+        json.dumps(
+            {n: v for n, v in json.loads(run_json.read_text()).items() if n != "total"}
+        )
     )
     assert (
         told(asked(dataset, tmp_path / "run", 3, LIVE, retries=1))
@@ -123,11 +134,15 @@ def test_what_was_not_paid_for_and_what_was_paid_beside_is_told_apart(
     )
 
 
-def test_a_failed_call_that_was_billed_is_paid_for(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_failed_call_that_was_billed_is_paid_for(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     nothing = TransportError(
         "no reply in body", usage={"prompt_tokens": 100, "completion_tokens": 5}
     )
-    report = asked(dataset, tmp_path / "run", 2, LIVE, [nothing, Reply("A", usage=USAGE)])
+    report = asked(
+        dataset, tmp_path / "run", 2, LIVE, [nothing, Reply("A", usage=USAGE)]
+    )
     assert told(report) == "2 calls, 215 tokens, cost 0.00035"
     (failed,) = (
         line

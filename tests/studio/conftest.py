@@ -24,11 +24,18 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "secret.png").write_bytes(b"secret")
     names = ("media/one.png", "../secret.png", "media/link.png", "media/page.svg")
     questions = [
-        pair(i, (8.0, 1.0 + i % 7), prompt=f"which {NASTY} zebra{i % 3 or ''}", images=names)
+        pair(
+            i,
+            (8.0, 1.0 + i % 7),
+            prompt=f"which {NASTY} zebra{i % 3 or ''}",
+            images=names,
+        )
         for i in range(60)
     ]
     questions += [ranking(i, (1.0, 5.0, 9.0)) for i in range(5)]
-    questions += [scoring(i, float(i), class_of_interest=("cat", NASTY)) for i in range(5)]
+    questions += [
+        scoring(i, float(i), class_of_interest=("cat", NASTY)) for i in range(5)
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
     (dataset / "media").mkdir()
     Image.new("RGB", (640, 480), "red").save(dataset / "media" / "one.png")
@@ -37,7 +44,9 @@ def folder(tmp_path: Path) -> Path:
     (dataset / "media" / "link.png").symlink_to(tmp_path / "secret.png")
     first = [said(q, "A" if i else "B") for i, q in enumerate(questions[:50])]
     both = [
-        said(q, value, order) for q in questions[:20] for value, order in (("A", "AB"), ("B", "BA"))
+        said(q, value, order)
+        for q in questions[:20]
+        for value, order in (("A", "AB"), ("B", "BA"))
     ]
     write_run(tmp_path / "runs" / "one", dataset, first, judge=NASTY)
     write_run(tmp_path / "runs" / "two", dataset, both, judge="two")

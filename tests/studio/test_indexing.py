@@ -42,7 +42,9 @@ class Gate:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    questions = [pair(i, (8.0, 1.0 + i % 7), prompt=f"word zebra {i}") for i in range(40)]
+    questions = [
+        pair(i, (8.0, 1.0 + i % 7), prompt=f"word zebra {i}") for i in range(40)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     replies = [said(q, "AB"[i % 2]) for i, q in enumerate(questions)]
     write_run(tmp_path / "run", root, replies, judge="one")
@@ -65,7 +67,9 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     monkeypatch.setattr(verdicts, "_BATCH", 10)
     monkeypatch.setattr(study_module, "BATCH", 25)
     monkeypatch.setattr(study_module, "_store", opening.before(study_module._store))
-    monkeypatch.setattr(RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some))
+    monkeypatch.setattr(
+        RunVerdicts, "_take_some", replies.before(RunVerdicts._take_some)
+    )
     site = Site(find_places([folder]), folder / "cache")
     thread = site.open_all()
     client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
@@ -80,12 +84,19 @@ def test_pages_are_served_while_a_large_dataset_is_read(
     opening.let()
     assert opening.waiting.acquire(timeout=30)
     some = client.get(f"/d/{slug}/facets").json()
-    assert some["total"] == some["of"] == len(client.get(f"/d/{slug}/cards").json()["cards"])
+    assert (
+        some["total"]
+        == some["of"]
+        == len(client.get(f"/d/{slug}/cards").json()["cards"])
+    )
     assert 0 < some["total"] < 40
     (line,) = client.get("/progress").json()["lines"]
     assert f"reading the questions, {some['total']} so far" in line
     last = load_dataset(folder / "ds")[39].id
-    for address in (f"/d/{slug}/slices", f"/d/{slug}/q/{last}"):  # not of some of the questions
+    for address in (
+        f"/d/{slug}/slices",
+        f"/d/{slug}/q/{last}",
+    ):  # not of some of the questions
         page = client.get(address, headers={"accept": "text/html"})
         assert 'data-until="reading the questions"' in page.text
     opening.let()
@@ -165,10 +176,14 @@ def test_replies_read_before_a_failure_are_read_once(
     run.refresh()
     assert run.totals().verdicts == 40
     assert run.totals().shares == (Share("pairwise", 20, 40, 40),)
-    assert len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'")) == 40
+    assert (
+        len(study.all("SELECT rowid FROM replies WHERE replies MATCH 'a OR b'")) == 40
+    )
 
 
-@pytest.mark.parametrize("form", ["one a line", "a number as id", "two on a line", "NaN"])
+@pytest.mark.parametrize(
+    "form", ["one a line", "a number as id", "two on a line", "NaN"]
+)
 def test_questions_are_read_alike_however_their_file_was_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:

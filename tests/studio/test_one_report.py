@@ -36,7 +36,9 @@ class Scripted(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["content-length"])).decode()
         number = int(text.split("left ")[1].split("\\n")[0])
-        reply = "Both are fine." if number % 10 == 9 else f"Answer: {'AB'[number % 3 == 0]}"
+        reply = (
+            "Both are fine." if number % 10 == 9 else f"Answer: {'AB'[number % 3 == 0]}"
+        )
         message = {"role": "assistant", "content": reply}
         body = json.dumps(
             {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
@@ -90,7 +92,9 @@ def dataset(tmp_path: Path) -> Path:
 def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
     """Three raters answer the questions of one task; what each of them said, 1 for option A."""
     settings = Settings(
-        overlap=1.0, raters_per_question=3, filter=Selection(tasks=("object_detection",)).text
+        overlap=1.0,
+        raters_per_question=3,
+        filter=Selection(tasks=("object_detection",)).text,
     )
     pages = people_pages(
         Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS
@@ -106,7 +110,9 @@ def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
                 else {"value": "AB"[int(rng.random() < 0.4)]}
             )
             body = {"slot": state["question"]["slot"], "seconds": 1.0, **answer}
-            state = client.post(f"/people/{rater}/answer", headers=headers, json=body).json()
+            state = client.post(
+                f"/people/{rater}/answer", headers=headers, json=body
+            ).json()
     pages.run.close()
     said: dict[str, dict[str, float]] = {rater: {} for rater in RATERS}
     for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines()):
@@ -136,7 +142,16 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
         "--out",
         tmp_path / "vlm",
     )
-    _run("judge", dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "first")
+    _run(
+        "judge",
+        dataset,
+        "--backend",
+        "baseline",
+        "--model",
+        "first",
+        "--out",
+        tmp_path / "first",
+    )
     runs = [tmp_path / name for name in ("people", "vlm", "first")]
     _run(
         "report",
@@ -156,17 +171,24 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(
     _run("agreement", *pairs, "--json", tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text())
     names = sorted({name for told in said.values() for name in told})
-    table = np.array([[said[rater].get(name, np.nan) for name in names] for rater in RATERS])
+    table = np.array(
+        [[said[rater].get(name, np.nan) for name in names] for rater in RATERS]
+    )
     (alpha,) = found["alpha"]  # none for the task that no person was asked about
     assert alpha["dimension"] == "object_detection/pairwise"
     assert alpha["level"] == "nominal"  # of choices, unless asked
-    expected = krippendorff.alpha(reliability_data=table, level_of_measurement="nominal")
+    expected = krippendorff.alpha(
+        reliability_data=table, level_of_measurement="nominal"
+    )
     assert alpha["alpha"] == pytest.approx(expected, abs=1e-9)
 
     verdicts = [
-        json.loads(line) for line in (tmp_path / "vlm/verdicts.jsonl").read_text().splitlines()
+        json.loads(line)
+        for line in (tmp_path / "vlm/verdicts.jsonl").read_text().splitlines()
     ]
-    judged = {v["id"]: float(v["value"] == "A") for v in verdicts if v["status"] == "ok"}
+    judged = {
+        v["id"]: float(v["value"] == "A") for v in verdicts if v["status"] == "ok"
+    }
     both = [name for name in names if name in judged]
     mean = np.nanmean(table[:, [names.index(name) for name in both]], axis=0)
     row = next(row for row in found["rows"] if row["rater"] == "vlm")

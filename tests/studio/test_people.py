@@ -35,7 +35,12 @@ from visualjudge.options import Selection
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN, Tokens
 from visualjudge.studio.people.choosing import plan_of
-from visualjudge.studio.people.pages import PeoplePages, going_on, people_app, people_pages
+from visualjudge.studio.people.pages import (
+    PeoplePages,
+    going_on,
+    people_app,
+    people_pages,
+)
 from visualjudge.studio.people.plan import Settings, StudyFiles
 from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places
@@ -76,7 +81,10 @@ class Study:
     """A people's run with a client for it; ``restart`` opens the folder again."""
 
     def __init__(
-        self, dataset: Path, settings: Settings, raters: tuple[str, ...] = ("anna", "ben")
+        self,
+        dataset: Path,
+        settings: Settings,
+        raters: tuple[str, ...] = ("anna", "ben"),
     ) -> None:
         self.dataset, self.settings, self.raters = dataset, settings, raters
         self.folder = dataset.parent / "people"
@@ -84,37 +92,48 @@ class Study:
         self.restart()
 
     def restart(self) -> None:
-        self.pages: PeoplePages = people_pages(self.site, self.folder, self.settings, self.raters)
+        self.pages: PeoplePages = people_pages(
+            self.site, self.folder, self.settings, self.raters
+        )
         self.client = TestClient(people_app(self.pages), base_url="http://127.0.0.1:1")
 
     def headers(self, rater: str) -> dict[str, str]:
         return {"x-studio-token": self.pages.tokens.token(rater)}
 
     def next(self, rater: str) -> Any:
-        return self.client.get(f"/people/{rater}/next", headers=self.headers(rater)).json()
+        return self.client.get(
+            f"/people/{rater}/next", headers=self.headers(rater)
+        ).json()
 
     def answer(self, rater: str, question: Any, **body: Any) -> Any:
         given = {"slot": question["slot"], "seconds": 1.5, **body}
-        return self.client.post(f"/people/{rater}/answer", headers=self.headers(rater), json=given)
+        return self.client.post(
+            f"/people/{rater}/answer", headers=self.headers(rater), json=given
+        )
 
     def some(self, question: Any) -> dict[str, Any]:
         letters = "".join(option["letter"] for option in question["options"])
         return {
-            "value": {"pairwise": "A", "ranking": letters[::-1], "scoring": 7}[question["type"]]
+            "value": {"pairwise": "A", "ranking": letters[::-1], "scoring": 7}[
+                question["type"]
+            ]
         }
 
     def all(self, rater: str, most: int = 1000) -> int:
         state, n = self.next(rater), 0
         while state["question"] and n < most:
             state, n = (
-                self.answer(rater, state["question"], **self.some(state["question"])).json(),
+                self.answer(
+                    rater, state["question"], **self.some(state["question"])
+                ).json(),
                 n + 1,
             )
         return n
 
     def lines(self) -> list[dict[str, Any]]:
         return [
-            json.loads(line) for line in (self.folder / "verdicts.jsonl").read_text().splitlines()
+            json.loads(line)
+            for line in (self.folder / "verdicts.jsonl").read_text().splitlines()
         ]
 
 
@@ -171,11 +190,16 @@ def test_images_follow_the_order_shown(study: Study) -> None:
     shown = [study.client.get(option["image"]).content for option in state["options"]]
     study.answer("anna", state, value="A")
     line = study.lines()[-1]
-    stored = [(study.dataset / f"media/secret_model_{n}.png").read_bytes() for n in ("one", "two")]
+    stored = [
+        (study.dataset / f"media/secret_model_{n}.png").read_bytes()
+        for n in ("one", "two")
+    ]
     assert shown == (stored if line["order"] == "AB" else stored[::-1])
 
 
-def test_orders_are_balanced_at_any_time_and_differ_between_raters(study: Study) -> None:
+def test_orders_are_balanced_at_any_time_and_differ_between_raters(
+    study: Study,
+) -> None:
     study.all("anna")
     study.all("ben")
     sequences = {}
@@ -185,9 +209,13 @@ def test_orders_are_balanced_at_any_time_and_differ_between_raters(study: Study)
             for line in study.lines()
             if line["rater"] == rater and line["id"].startswith("q")
         ]
-        leads = list(itertools.accumulate(1 if order == "AB" else -1 for order in orders))
+        leads = list(
+            itertools.accumulate(1 if order == "AB" else -1 for order in orders)
+        )
         assert max(map(abs, leads)) <= 1
-        sequences[rater] = [line["id"] for line in study.lines() if line["rater"] == rater]
+        sequences[rater] = [
+            line["id"] for line in study.lines() if line["rater"] == rater
+        ]
     assert sequences["anna"] != sequences["ben"]
     assert sorted(sequences["anna"]) == sorted(sequences["ben"])
 
@@ -195,15 +223,26 @@ def test_orders_are_balanced_at_any_time_and_differ_between_raters(study: Study)
 def test_cannot_tell_is_its_own_status(study: Study) -> None:
     state = study.next("anna")["question"]
     study.answer("anna", state, cannot_tell=True)
-    assert (study.lines()[-1]["value"], study.lines()[-1]["status"]) == ("Failed", "cannot_tell")
-    assert next(iter(RunFolder(study.folder).verdicts().values())).status == "cannot_tell"
+    assert (study.lines()[-1]["value"], study.lines()[-1]["status"]) == (
+        "Failed",
+        "cannot_tell",
+    )
+    assert (
+        next(iter(RunFolder(study.folder).verdicts().values())).status == "cannot_tell"
+    )
 
 
-@pytest.mark.parametrize("value", [None, "C", "AB", "", 11, -1, True, float("inf"), "7", ["A"], {}])
-def test_an_answer_that_does_not_fit_is_refused_and_not_written(study: Study, value: Any) -> None:
+@pytest.mark.parametrize(
+    "value", [None, "C", "AB", "", 11, -1, True, float("inf"), "7", ["A"], {}]
+)
+def test_an_answer_that_does_not_fit_is_refused_and_not_written(
+    study: Study, value: Any
+) -> None:
     state = study.next("anna")["question"]
     body = json.dumps({"slot": state["slot"], "seconds": 1, "value": value})
-    reply = study.client.post("/people/anna/answer", headers=study.headers("anna"), content=body)
+    reply = study.client.post(
+        "/people/anna/answer", headers=study.headers("anna"), content=body
+    )
     assert reply.status_code == 422
     assert study.lines() == []
     assert study.next("anna")["question"] == state
@@ -212,7 +251,10 @@ def test_an_answer_that_does_not_fit_is_refused_and_not_written(study: Study, va
 @pytest.mark.parametrize("seconds", [None, -1, "1", 1e9, True])
 def test_time_taken_must_be_a_number(study: Study, seconds: Any) -> None:
     state = study.next("anna")["question"]
-    assert study.answer("anna", state, **study.some(state), seconds=seconds).status_code == 422
+    assert (
+        study.answer("anna", state, **study.some(state), seconds=seconds).status_code
+        == 422
+    )
 
 
 def test_undo_changes_the_answer_and_keeps_what_was_written(study: Study) -> None:
@@ -220,9 +262,9 @@ def test_undo_changes_the_answer_and_keeps_what_was_written(study: Study) -> Non
         state = study.next("anna")["question"]
         study.answer("anna", state, **study.some(state))
     pending = study.next("anna")["question"]
-    back = study.client.get("/people/anna/back?steps=2", headers=study.headers("anna")).json()[
-        "question"
-    ]
+    back = study.client.get(
+        "/people/anna/back?steps=2", headers=study.headers("anna")
+    ).json()["question"]
     assert back["given"]["value"] == study.some(back)["value"]
     study.answer("anna", back, cannot_tell=True, revise=True)
     lines = study.lines()
@@ -235,7 +277,9 @@ def test_undo_changes_the_answer_and_keeps_what_was_written(study: Study) -> Non
     assert len(RunFolder(study.folder).verdicts()) == 3
     assert study.next("anna")["question"]["slot"] == pending["slot"]
     assert (
-        study.client.get("/people/anna/back?steps=9", headers=study.headers("anna")).status_code
+        study.client.get(
+            "/people/anna/back?steps=9", headers=study.headers("anna")
+        ).status_code
         == 404
     )
 
@@ -249,9 +293,13 @@ def test_two_windows_of_one_rater_write_one_answer(study: Study) -> None:
 
 
 def test_two_raters_at_once_lose_nothing_and_share_no_key(dataset: Path) -> None:
-    study = Study(dataset, Settings(overlap=0.5, raters_per_question=2), ("anna", "ben", "carl"))
+    study = Study(
+        dataset, Settings(overlap=0.5, raters_per_question=2), ("anna", "ben", "carl")
+    )
     with study.client:
-        threads = [threading.Thread(target=study.all, args=(name,)) for name in study.raters]
+        threads = [
+            threading.Thread(target=study.all, args=(name,)) for name in study.raters
+        ]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
         study.pages.run.close()
@@ -274,7 +322,9 @@ def test_repeats_and_known_items_are_asked_and_declared(dataset: Path) -> None:
     assert purposes == {"question": 29, "known": 3, "repeat": 4}
     places = {(line["id"], line["turn"]): k for k, line in enumerate(lines)}
     gaps = [
-        k - places[line["id"], 0] for k, line in enumerate(lines) if line["purpose"] == "repeat"
+        k - places[line["id"], 0]
+        for k, line in enumerate(lines)
+        if line["purpose"] == "repeat"
     ]
     assert min(gaps) > 8
     people = RunFolder(study.folder).manifest()["people"]
@@ -295,7 +345,9 @@ def test_a_restart_goes_on_with_the_same_question(study: Study) -> None:
     assert study.next("anna") == waiting
 
 
-def test_a_page_from_before_a_restart_shows_its_images_and_is_answered(study: Study) -> None:
+def test_a_page_from_before_a_restart_shows_its_images_and_is_answered(
+    study: Study,
+) -> None:
     while (state := study.next("anna")["question"])["type"] != "pairwise":
         study.answer("anna", state, **study.some(state))
     addresses = [*state["originals"], *(option["image"] for option in state["options"])]
@@ -334,18 +386,31 @@ def test_a_name_that_cannot_be_a_rater_is_refused(study: Study, name: str) -> No
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "ben's"])
-def test_without_the_raters_token_nothing_is_read_or_written(study: Study, token: str) -> None:
+def test_without_the_raters_token_nothing_is_read_or_written(
+    study: Study, token: str
+) -> None:
     state = study.next("anna")["question"]
-    headers = {"x-studio-token": study.pages.tokens.token("ben") if token == "ben's" else token}
+    headers = {
+        "x-studio-token": study.pages.tokens.token("ben") if token == "ben's" else token
+    }
     body = {"slot": state["slot"], "seconds": 1, "cannot_tell": True}
-    assert study.client.post("/people/anna/answer", headers=headers, json=body).status_code == 403
+    assert (
+        study.client.post("/people/anna/answer", headers=headers, json=body).status_code
+        == 403
+    )
     assert study.client.post("/people/anna/answer", json=body).status_code == 403
     assert study.client.get("/people/anna/next", headers=headers).status_code == 403
     assert study.client.get("/people/anna/back", headers=headers).status_code == 403
     assert study.client.get(f"/people/anna?token={token}").status_code == 403
-    assert study.client.get(f"/?token={study.pages.tokens.token('anna')}").status_code == 403
     assert (
-        study.client.get("/people/nobody/next", headers=study.headers("nobody")).status_code == 403
+        study.client.get(f"/?token={study.pages.tokens.token('anna')}").status_code
+        == 403
+    )
+    assert (
+        study.client.get(
+            "/people/nobody/next", headers=study.headers("nobody")
+        ).status_code
+        == 403
     )
     assert study.lines() == []
 
@@ -374,7 +439,9 @@ def test_other_sites_cannot_post(study: Study, foreign: dict[str, str]) -> None:
 def test_large_bodies_and_garbage_are_refused(study: Study) -> None:
     headers = study.headers("anna")
     assert (
-        study.client.post("/people/anna/answer", headers=headers, content=b"x" * 70_000).status_code
+        study.client.post(
+            "/people/anna/answer", headers=headers, content=b"x" * 70_000
+        ).status_code
         == 413
     )
     for body in (b"", b"[]", b"{", b"null", b'{"slot": 1}', b"\xff"):
@@ -385,7 +452,11 @@ def test_large_bodies_and_garbage_are_refused(study: Study) -> None:
 
 def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -> None:
     token = study.pages.tokens.token("anna")
-    assert all(token not in path.read_text() for path in study.folder.iterdir() if path.is_file())
+    assert all(
+        token not in path.read_text()
+        for path in study.folder.iterdir()
+        if path.is_file()
+    )
     assert study.pages.tokens.token("anna") == token
     assert study.pages.tokens.token("ben") != token
     if os.name != "nt":
@@ -393,11 +464,15 @@ def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
-def test_a_secret_that_others_can_read_or_that_is_no_secret_is_refused(tmp_path: Path) -> None:
+def test_a_secret_that_others_can_read_or_that_is_no_secret_is_refused(
+    tmp_path: Path,
+) -> None:
     token = Tokens(tmp_path / "home", tmp_path).token("anna")
     assert Tokens(tmp_path / "home", tmp_path).token("anna") == token
     (tmp_path / "secret").write_bytes(bytes(32))
-    with pytest.raises(RunError, match=r"secret: .*must have 32 bytes that you alone can read"):
+    with pytest.raises(
+        RunError, match=r"secret: .*must have 32 bytes that you alone can read"
+    ):
         Tokens(tmp_path, tmp_path)
 
 
@@ -409,13 +484,26 @@ def test_a_hostile_name_is_escaped(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["id", "rater", "order", "shown", "purpose", "status", "turn", "value", "latency_s"]
+    "field",
+    [
+        "id",
+        "rater",
+        "order",
+        "shown",
+        "purpose",
+        "status",
+        "turn",
+        "value",
+        "latency_s",
+    ],
 )
 @pytest.mark.parametrize("value", [None, [], {"a": 1}, "\x1b[31m", 7.5, ...])
 def test_a_row_of_a_study_that_no_study_wrote_is_one_line(
     study: Study, field: str, value: Any
 ) -> None:
-    study.answer("anna", question := study.next("anna")["question"], **study.some(question))
+    study.answer(
+        "anna", question := study.next("anna")["question"], **study.some(question)
+    )
     study.pages.run.close()
     line = study.lines()[0] | {field: value}
     changed = {name: one for name, one in line.items() if one is not ...}
@@ -424,11 +512,15 @@ def test_a_row_of_a_study_that_no_study_wrote_is_one_line(
         study.restart()
     except DataError as error:
         assert (
-            str(error).splitlines()[0].startswith(f"{study.folder}/verdicts.jsonl: the answer on ")
+            str(error)
+            .splitlines()[0]
+            .startswith(f"{study.folder}/verdicts.jsonl: the answer on ")
         )
         return
     assert study.client.get(study.pages.link(ADMIN)).status_code == 200
-    assert study.client.get("/people/anna/back", headers=study.headers("anna")).status_code in (
+    assert study.client.get(
+        "/people/anna/back", headers=study.headers("anna")
+    ).status_code in (
         200,
         404,
     )
@@ -489,9 +581,18 @@ class Server:
             "--port",
             str(self.port),
         ]
-        command += ["--people", str(dataset.parent / "killed"), "--rater", "anna", "--rater", "ben"]
+        command += [
+            "--people",
+            str(dataset.parent / "killed"),
+            "--rater",
+            "anna",
+            "--rater",
+            "ben",
+        ]
         env = {**os.environ, "XDG_CACHE_HOME": str(dataset.parent / "cache")}
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
         said = "".join(itertools.islice(self.process.stdout, 3))
         self.tokens = dict(re.findall(r"/people/(\w+)\?token=(\w+)", said))
@@ -537,7 +638,10 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
     except (OSError, HTTPException, ValueError):  # no connection, or a part of a reply
         pass
     server.kill()
-    written = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
+    written = [
+        json.loads(line)
+        for line in (folder / "verdicts.jsonl").read_text().splitlines()
+    ]
     # one answer may be written and not confirmed
     assert len(written) - len(confirmed) in (0, 1)
     assert len({(line["id"], line["turn"]) for line in written}) == len(written)
@@ -550,12 +654,16 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
     again.run.close()
 
 
-def test_people_are_asked_the_questions_that_a_judge_would_be_asked(dataset: Path) -> None:
+def test_people_are_asked_the_questions_that_a_judge_would_be_asked(
+    dataset: Path,
+) -> None:
     site = Site(find_places([dataset]), dataset.parent / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)
     part = Selection(types=("ranking", "scoring"))
     plan = plan_of(shelf, Settings(filter=part.text))
-    assert {item.id for item in plan.items} == {q.id for q in load_dataset(dataset).choose(part)}
+    assert {item.id for item in plan.items} == {
+        q.id for q in load_dataset(dataset).choose(part)
+    }
     assert len(plan_of(shelf, Settings(filter=part.text, sample=5, known=1)).items) == 5
     with pytest.raises(UsageError, match="--task must be one of"):
         plan_of(shelf, Settings(filter=Selection(tasks=("none",)).text))
@@ -563,11 +671,18 @@ def test_people_are_asked_the_questions_that_a_judge_would_be_asked(dataset: Pat
         plan_of(shelf, Settings(filter="?type=ranking"))
 
 
-def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_path: Path) -> None:
-    questions = [ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}") for i in range(3)]
-    questions += [pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}") for i in range(2)]
+def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(
+    tmp_path: Path,
+) -> None:
+    questions = [
+        ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}") for i in range(3)
+    ]
     questions += [
-        pair(i + 2, (float(i), 8.0), encoding="pixel_s0_m0", image_id=f"p{i}") for i in range(3)
+        pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}") for i in range(2)
+    ]
+    questions += [
+        pair(i + 2, (float(i), 8.0), encoding="pixel_s0_m0", image_id=f"p{i}")
+        for i in range(3)
     ]
     root = write_dataset(tmp_path / "ds", questions)
     site = Site(find_places([root]), tmp_path / "cache")
@@ -584,11 +699,16 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
     pairs = [name for name, q in questions.items() if q.question_type == "pairwise"][:3]
     queue = tmp_path / "next.csv"
     queue.write_text(
-        "question_id,answer,probability\n" + "".join(f"{name},,0.25\n" for name in pairs)
+        "question_id,answer,probability\n"
+        + "".join(f"{name},,0.25\n" for name in pairs)
     )
     site = Site(find_places([dataset]), tmp_path / "cache")
     pages = people_pages(
-        site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], StudyFiles(queue)
+        site,
+        tmp_path / "run",
+        Settings(known=1, repeats=1),
+        ["anna", "ben"],
+        StudyFiles(queue),
     )
     run = pages.run
     for rater, value in (("anna", "A"), ("ben", "B")):
@@ -599,19 +719,25 @@ def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
     labels = read_labels(tmp_path / "run")
     (known,) = run.plan.known
     assert labels.by == "question_id"
-    assert set(labels.table.rows()) == {(name, "tie", 0.25) for name in pairs if name != known}
+    assert set(labels.table.rows()) == {
+        (name, "tie", 0.25) for name in pairs if name != known
+    }
 
 
 @pytest.mark.parametrize("named", ["{task}/{annotation}", "{annotation}"])
 def test_scores_of_several_raters_are_averaged_for_the_item_that_was_drawn(
     dataset: Path, tmp_path: Path, named: str
 ) -> None:
-    question = next(q for q in load_dataset(dataset).questions if q.question_type == "scoring")
+    question = next(
+        q for q in load_dataset(dataset).questions if q.question_type == "scoring"
+    )
     queue = tmp_path / "next.csv"
     name = named.format(task=question.task, annotation=question.annotation_ids[0])
     queue.write_text(f"annotation_id,score,probability\n{name},,0.5\n")
     site = Site(find_places([dataset]), tmp_path / "cache")
-    run = people_pages(site, tmp_path / "run", Settings(), ["anna", "ben"], StudyFiles(queue)).run
+    run = people_pages(
+        site, tmp_path / "run", Settings(), ["anna", "ben"], StudyFiles(queue)
+    ).run
     for rater, value in (("anna", 4.0), ("ben", 7.0)):
         slot = run.next(rater)
         assert slot is not None and slot.id == question.id
@@ -638,5 +764,9 @@ def test_a_file_that_is_no_queue_of_this_dataset_is_refused(
     site = Site(find_places([dataset]), tmp_path / "cache")
     with pytest.raises(DataError, match=said):
         people_pages(
-            site, tmp_path / "run", Settings(), ["anna"], StudyFiles(tmp_path / "next.csv")
+            site,
+            tmp_path / "run",
+            Settings(),
+            ["anna"],
+            StudyFiles(tmp_path / "next.csv"),
         )

@@ -32,7 +32,9 @@ def test_datasets_and_runs_are_found_below_a_folder(folder: Path) -> None:
     assert {run.dataset for run in places.runs} == {places.datasets[0].slug}
 
 
-def test_a_run_brings_its_dataset_and_a_moved_one_is_known_by_its_checksum(folder: Path) -> None:
+def test_a_run_brings_its_dataset_and_a_moved_one_is_known_by_its_checksum(
+    folder: Path,
+) -> None:
     assert [place.name for place in find_places([folder / "runs"]).datasets] == ["ds"]
     (folder / "ds").rename(folder / "moved")
     places = find_places([folder / "moved", folder / "runs"])
@@ -44,7 +46,10 @@ def test_runs_of_one_judge_are_told_apart(tmp_path: Path) -> None:
     root = write_dataset(tmp_path / "ds", [question])
     for name in ("a", "b"):
         write_run(tmp_path / name, root, [said(question, "A")], judge="same")
-    assert {run.name for run in find_places([tmp_path]).runs} == {"same (a)", "same (b)"}
+    assert {run.name for run in find_places([tmp_path]).runs} == {
+        "same (a)",
+        "same (b)",
+    }
 
 
 def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
@@ -55,7 +60,10 @@ def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
 
 
 def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:
-    questions = [pair(i, (8.0, 1.0 + i % 7), prompt=f"zebra {chr(97 + i)}word") for i in range(12)]
+    questions = [
+        pair(i, (8.0, 1.0 + i % 7), prompt=f"zebra {chr(97 + i)}word")
+        for i in range(12)
+    ]
     root = write_dataset(tmp_path / "json", questions)
     export(load_dataset(root), "dataset-parquet", tmp_path / "parquet")
     pages = []
@@ -97,25 +105,45 @@ def _lines(run: Path, lines: Sequence[dict[str, object]]) -> None:
     )
 
 
-def test_shares_are_those_of_the_report_one_for_each_question_type(tmp_path: Path) -> None:
+def test_shares_are_those_of_the_report_one_for_each_question_type(
+    tmp_path: Path,
+) -> None:
     cue = Probe("marked", "cue", "g", "A mark.", "answer")
     questions = [pair(i, (8.0, 1.0)) for i in range(8)]
-    questions += [pair(8, (8.0, 1.0), probe=cue), *(ranking(i, (1.0, 5.0, 9.0)) for i in range(4))]
+    questions += [
+        pair(8, (8.0, 1.0), probe=cue),
+        *(ranking(i, (1.0, 5.0, 9.0)) for i in range(4)),
+    ]
     questions += [scoring(i, 5.0) for i in range(3)]
     root = write_dataset(tmp_path / "ds", questions)
-    statuses = ["ok", "ok", "ok", "ok", "refusal", "cannot_tell", "ok_extracted", "unparseable"]
+    statuses = [
+        "ok",
+        "ok",
+        "ok",
+        "ok",
+        "refusal",
+        "cannot_tell",
+        "ok_extracted",
+        "unparseable",
+    ]
     verdicts = [
-        said(questions[i], "AAAB"[i % 4], status=status) for i, status in enumerate(statuses)
+        said(questions[i], "AAAB"[i % 4], status=status)
+        for i, status in enumerate(statuses)
     ]
     verdicts[6] = replace(verdicts[6], value="A")
     verdicts += [
         said(questions[8], "A"),
         *(said(questions[9 + i], "CBA" if i else "CAB") for i in range(4)),
     ]
-    verdicts += [said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))]
+    verdicts += [
+        said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))
+    ]
     run = write_run(tmp_path / "runs/one", root, verdicts)
     state, told = _state(tmp_path), analyse([run]).results.judges[0]
-    shares = {share.question_type: (share.right, share.verdicts) for share in state.totals.shares}
+    shares = {
+        share.question_type: (share.right, share.verdicts)
+        for share in state.totals.shares
+    }
     assert shares == {"pairwise": (3, 8), "ranking": (3, 4), "scoring": (2, 3)}
     accuracy, exact = told.pairwise.accuracy.share, told.ranking.exact
     assert (accuracy.value, accuracy.n, exact.value, exact.n) == (3 / 8, 8, 3 / 4, 4)
@@ -142,7 +170,9 @@ def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
 def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(3)]
     root = write_dataset(tmp_path / "ds", questions)
-    write_run(tmp_path / "runs/one", root, [said(q, "A", status="refusal") for q in questions])
+    write_run(
+        tmp_path / "runs/one", root, [said(q, "A", status="refusal") for q in questions]
+    )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     page = TestClient(create_app(site), base_url="http://127.0.0.1:8421").get("/").text
     assert "<dd>\N{EN DASH} of 3</dd>" in page
@@ -155,7 +185,9 @@ def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
     assert "<dt>right</dt>" not in page
 
 
-def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_path: Path) -> None:
+def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(
+    tmp_path: Path,
+) -> None:
     bare = [
         pair(0, (2.0, 1.0), prompt="Request:\nA red cube.", encoding="published"),
         pair(1, (2.0, 1.0)),
@@ -172,13 +204,21 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_pat
     for place in site.places.datasets:
         base = f"/d/{place.slug}"
         pages[place.name] = client.get(base).text, client.get(f"{base}/q/q0").text
-        assert client.get(f"{base}/cards").json()["cards"][0]["prompt"] == "Request:\nA red cube."
+        assert (
+            client.get(f"{base}/cards").json()["cards"][0]["prompt"]
+            == "Request:\nA red cube."
+        )
     assert client.get("/").text.count("labels only") == 1
-    assert ["This dataset holds labels only" in pages[name][0] for name in ("labels", "whole")] == [
+    assert [
+        "This dataset holds labels only" in pages[name][0]
+        for name in ("labels", "whole")
+    ] == [
         True,
         False,
     ]
-    with pytest.raises(UsageError, match="people cannot be asked: it contains only labels"):
+    with pytest.raises(
+        UsageError, match="people cannot be asked: it contains only labels"
+    ):
         people_pages(
             Site(find_places([tmp_path / "labels"]), tmp_path / "cache"),
             tmp_path / "p",
@@ -187,12 +227,17 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_pat
         )
 
 
-def test_a_run_of_published_replies_is_finished_once_all_are_there(tmp_path: Path) -> None:
+def test_a_run_of_published_replies_is_finished_once_all_are_there(
+    tmp_path: Path,
+) -> None:
     questions = [pair(i, (2.0, 1.0)) for i in range(2)]
     root = write_dataset(tmp_path / "ds", questions)
     for name, asked in (("all", 2), ("some", 3)):
         run = write_run(
-            tmp_path / "runs" / name, root, [said(q, "A") for q in questions], asked=asked
+            tmp_path / "runs" / name,
+            root,
+            [said(q, "A") for q in questions],
+            asked=asked,
         )
         os.utime(run / "verdicts.jsonl", (0, 0))
     site = Site(find_places([tmp_path]), tmp_path / "cache")

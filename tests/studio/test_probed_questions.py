@@ -35,8 +35,15 @@ def probed(tmp_path: Path) -> TestClient:
     questions = [
         _pair(0, probe=Probe("control", "control", "g0", "nothing", "answer")),
         _pair(1, probe=Probe("control", "control", "g1", "nothing", "answer")),
-        _pair(2, probe=Probe("recoloured", "change", "g0", "all images warmer", "answer")),
-        _pair(3, probe=Probe("same_option", "same", "g0", "both options are the same", "any")),
+        _pair(
+            2, probe=Probe("recoloured", "change", "g0", "all images warmer", "answer")
+        ),
+        _pair(
+            3,
+            probe=Probe(
+                "same_option", "same", "g0", "both options are the same", "any"
+            ),
+        ),
         *(
             replace(
                 scoring(k, 9.0 - k),
@@ -74,8 +81,13 @@ def test_probes_are_a_facet_and_so_is_their_group(probed: TestClient) -> None:
     assert _facet(probed, "group") == {"g0": 3, "g1": 1, "g2": 2}
 
 
-def test_a_question_without_a_right_answer_is_never_right_or_wrong(probed: TestClient) -> None:
-    assert _facet(probed, "outcome", "probe=same_option&probe=severity")["no right answer"] == 3
+def test_a_question_without_a_right_answer_is_never_right_or_wrong(
+    probed: TestClient,
+) -> None:
+    assert (
+        _facet(probed, "outcome", "probe=same_option&probe=severity")["no right answer"]
+        == 3
+    )
     assert _facet(probed, "answer", "probe=same_option") == {"(none)": 1}
     slug = _slug(probed)
     card = probed.get(f"/d/{slug}/cards?probe=same_option").json()["cards"][0]
@@ -89,7 +101,9 @@ def test_a_question_without_a_right_answer_is_never_right_or_wrong(probed: TestC
         assert not re.search(r'class="(right|wrong)"><i class="mark', page)
 
 
-def test_the_changed_question_has_the_unchanged_one_beside_it(probed: TestClient) -> None:
+def test_the_changed_question_has_the_unchanged_one_beside_it(
+    probed: TestClient,
+) -> None:
     slug = _slug(probed)
     page = html.unescape(probed.get(f"/d/{slug}/q/q2").text)
     assert "all images warmer" in page
@@ -112,7 +126,12 @@ def test_the_changed_question_has_the_unchanged_one_beside_it(probed: TestClient
 def test_each_question_says_what_its_probe_expects(probed: TestClient) -> None:
     assert get_args(ProbeDesign) == tuple(EXPECTED)
     slug = _slug(probed)
-    for name, design in {"q0": "control", "q2": "change", "q3": "same", "s4": "staircase"}.items():
+    for name, design in {
+        "q0": "control",
+        "q2": "change",
+        "q3": "same",
+        "s4": "staircase",
+    }.items():
         assert EXPECTED[design] in html.unescape(probed.get(f"/d/{slug}/q/{name}").text)
 
 

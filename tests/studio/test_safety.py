@@ -39,7 +39,8 @@ def test_nothing_but_the_images_of_questions_is_served(
 
 
 @pytest.mark.parametrize(
-    "name", ["app.py", "..%2Fapp.py", "../templates/base.html.j2", "%2e%2e/app.py", "none.js"]
+    "name",
+    ["app.py", "..%2Fapp.py", "../templates/base.html.j2", "%2e%2e/app.py", "none.js"],
 )
 def test_static_serves_scripts_and_styles_only(client: TestClient, name: str) -> None:
     assert client.get(f"/static/{name}").status_code == 404
@@ -55,22 +56,35 @@ def test_image_is_served_with_its_type(client: TestClient, slug: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/", "/d/{slug}", "/d/{slug}/cards", "/static/grid.js", "/nowhere"]
 )
-def test_every_reply_forbids_foreign_content(client: TestClient, slug: str, path: str) -> None:
+def test_every_reply_forbids_foreign_content(
+    client: TestClient, slug: str, path: str
+) -> None:
     reply = client.get(path.format(slug=slug))
-    assert reply.headers["content-security-policy"] == HEADERS["content-security-policy"]
+    assert (
+        reply.headers["content-security-policy"] == HEADERS["content-security-policy"]
+    )
     assert "unsafe" not in reply.headers["content-security-policy"]
     assert "http" not in reply.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example", "evil.example:8421", "", "[::1", "127.0.0.1@evil"],
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "evil.example:8421",
+        "",
+        "[::1",
+        "127.0.0.1@evil",
+    ],
 )
 def test_another_host_name_is_refused(client: TestClient, host: str) -> None:
     assert client.get("/", headers={"host": host}).status_code == 400
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8421", "localhost", "localhost:1", "[::1]:8421"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8421", "localhost", "localhost:1", "[::1]:8421"]
+)
 def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None:
     assert client.get("/", headers={"host": host}).status_code == 200
 
@@ -79,17 +93,27 @@ def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None
 def test_other_sites_may_link_to_a_page_and_nothing_else(
     client: TestClient, slug: str, origin: str
 ) -> None:
-    visit = {"sec-fetch-site": origin, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    visit = {
+        "sec-fetch-site": origin,
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-dest": "document",
+    }
     assert client.get("/", headers=visit).status_code == 200
-    assert client.get("/", headers={**visit, "sec-fetch-dest": "iframe"}).status_code == 403
+    assert (
+        client.get("/", headers={**visit, "sec-fetch-dest": "iframe"}).status_code
+        == 403
+    )
     assert (
         client.get(
-            f"/d/{slug}/cards", headers={"sec-fetch-site": origin, "sec-fetch-mode": "cors"}
+            f"/d/{slug}/cards",
+            headers={"sec-fetch-site": origin, "sec-fetch-mode": "cors"},
         ).status_code
         == 403
     )
     assert (
-        client.get(f"/d/{slug}/image/media/one.png", headers={"sec-fetch-site": origin}).status_code
+        client.get(
+            f"/d/{slug}/image/media/one.png", headers={"sec-fetch-site": origin}
+        ).status_code
         == 403
     )
 
@@ -100,7 +124,9 @@ def test_no_schema_or_docs_pages(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/d/{slug}"])
-def test_pages_escape_what_a_dataset_says(client: TestClient, slug: str, path: str) -> None:
+def test_pages_escape_what_a_dataset_says(
+    client: TestClient, slug: str, path: str
+) -> None:
     text = client.get(path.format(slug=slug)).text
     assert "<script>alert" not in text
     assert "onerror=alert(2)>" not in text
@@ -108,7 +134,10 @@ def test_pages_escape_what_a_dataset_says(client: TestClient, slug: str, path: s
 
 def test_data_for_the_page_is_json_and_not_html(client: TestClient, slug: str) -> None:
     for path in ("cards", "facets"):
-        assert client.get(f"/d/{slug}/{path}").headers["content-type"] == "application/json"
+        assert (
+            client.get(f"/d/{slug}/{path}").headers["content-type"]
+            == "application/json"
+        )
 
 
 def test_thumbnails_are_made_in_few_sizes_and_anew_when_the_image_changes(
@@ -139,7 +168,8 @@ def test_a_missing_library_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(
-        "visualjudge.cli.studio.find_spec", lambda name: None if name == "uvicorn" else object()
+        "visualjudge.cli.studio.find_spec",
+        lambda name: None if name == "uvicorn" else object(),
     )
     done = command("studio", tmp_path)
     assert done.returncode == 2 and "visualjudge[studio]" in done.stderr

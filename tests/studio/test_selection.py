@@ -46,15 +46,21 @@ def _facet(reply: Any, name: str) -> dict[str, int]:
     return {value["value"]: value["count"] for value in found["values"]}
 
 
-def test_counts_follow_the_other_filters_and_not_their_own(client: TestClient, slug: str) -> None:
+def test_counts_follow_the_other_filters_and_not_their_own(
+    client: TestClient, slug: str
+) -> None:
     reply = client.get(f"/d/{slug}/facets?type=ranking").json()
     assert (reply["total"], reply["of"]) == (5, 70)
     assert _facet(reply, "type") == {"pairwise": 60, "ranking": 5, "scoring": 5}
     assert sum(_facet(reply, "task").values()) == 5
 
 
-def test_values_of_one_facet_add_up_and_facets_narrow(client: TestClient, slug: str) -> None:
-    assert client.get(f"/d/{slug}/facets?type=ranking&type=scoring").json()["total"] == 10
+def test_values_of_one_facet_add_up_and_facets_narrow(
+    client: TestClient, slug: str
+) -> None:
+    assert (
+        client.get(f"/d/{slug}/facets?type=ranking&type=scoring").json()["total"] == 10
+    )
     assert client.get(f"/d/{slug}/facets?type=ranking&class=cat").json()["total"] == 0
     assert client.get(f"/d/{slug}/facets?class=cat").json()["total"] == 5
 
@@ -65,11 +71,18 @@ def test_outcome_and_order_of_a_run(client: TestClient, slug: str, site: Site) -
     assert _facet(reply, f"outcome.{two}") == {"not asked": 50, "mixed": 20}
     assert _facet(reply, f"order.{two}")["flipped by order"] == 20
     cards = client.get(f"/d/{slug}/cards?outcome.{two}=mixed").json()["cards"]
-    assert {card["verdicts"][-1]["said"] for card in cards} == {"mixed"}  # no letter as a verdict
-    assert client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()["total"] == 20
+    assert {card["verdicts"][-1]["said"] for card in cards} == {
+        "mixed"
+    }  # no letter as a verdict
+    assert (
+        client.get(f"/d/{slug}/facets?order.{two}=flipped+by+order").json()["total"]
+        == 20
+    )
 
 
-def test_words_are_found_in_prompts_and_replies_and_ids(client: TestClient, slug: str) -> None:
+def test_words_are_found_in_prompts_and_replies_and_ids(
+    client: TestClient, slug: str
+) -> None:
     assert client.get(f"/d/{slug}/facets?q=zebra").json()["total"] == 60
     assert client.get(f"/d/{slug}/facets?q=q17").json()["total"] == 1
     assert client.get(f"/d/{slug}/facets?q=nowhere").json()["total"] == 0
@@ -84,18 +97,25 @@ def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
 def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
     margins = [
         c["margin"]
-        for c in client.get(f"/d/{slug}/cards?sort=margin&type=pairwise&count=60").json()["cards"]
+        for c in client.get(
+            f"/d/{slug}/cards?sort=margin&type=pairwise&count=60"
+        ).json()["cards"]
     ]
     assert margins == sorted(margins)
     assert margins[0] == 1.0
     page = client.get(f"/d/{slug}/cards?start=65&count=999999999999999999").json()
     assert len(page["cards"]) == 5
-    assert client.get(f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00").status_code == 200
+    assert (
+        client.get(f"/d/{slug}/cards?start=-1&count=x&sort=none&q=%00").status_code
+        == 200
+    )
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObject) -> None:
+def test_counts_agree_with_a_plain_count(
+    site: Site, slug: str, data: st.DataObject
+) -> None:
     shelf = site.shelf(slug)
     questions = [shelf.study.question(row) for row in range(70)]
     told = {f.name: f for f in shelf.facets()}
@@ -110,7 +130,8 @@ def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObj
         st.lists(
             st.sampled_from(sorted(told)).flatmap(
                 lambda name: st.tuples(
-                    st.just(name), st.sampled_from([v for vs in told[name].values for v in vs])
+                    st.just(name),
+                    st.sampled_from([v for vs in told[name].values for v in vs]),
                 )
             ),
             max_size=4,
@@ -120,24 +141,31 @@ def test_counts_agree_with_a_plain_count(site: Site, slug: str, data: st.DataObj
 
     def passes(row: int, but: str = "") -> bool:
         return all(
-            name == but or set(values) & set(held[name][row]) for name, values in state.chosen
+            name == but or set(values) & set(held[name][row])
+            for name, values in state.chosen
         )
 
     assert list(shelf.select(state)) == [row for row in range(70) if passes(row)]
     assert shelf.counts(state)[0] == len(shelf.select(state))
     for name, counts in shelf.counts(state)[1].items():
         rows = [row for row in range(70) if passes(row, name)]
-        assert counts == Counter(value for row in rows for value in held[name][row]), name
+        assert counts == Counter(value for row in rows for value in held[name][row]), (
+            name
+        )
 
 
-def test_changed_questions_are_read_anew_and_unchanged_ones_are_not(tmp_path: Path) -> None:
+def test_changed_questions_are_read_anew_and_unchanged_ones_are_not(
+    tmp_path: Path,
+) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
     first = _study(root).path
     inode = first.stat().st_ino
     assert _study(root).path == first
     assert first.stat().st_ino == inode
     wire = json.loads((root / "questions.json").read_text())
-    (root / "questions.json").write_text(json.dumps([*wire, {**wire[0], "id": "other"}]))
+    (root / "questions.json").write_text(
+        json.dumps([*wire, {**wire[0], "id": "other"}])
+    )
     again = _study(root)
     assert again.count == 2
     assert not first.exists()
@@ -182,7 +210,13 @@ def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
     found.refresh()
     assert found.totals().verdicts == 1
     with (run / "verdicts.jsonl").open("a") as journal:
-        line = {"id": "q1", "order": "AB", "value": "B", "status": "ok", "raw_response": "B"}
+        line = {
+            "id": "q1",
+            "order": "AB",
+            "value": "B",
+            "status": "ok",
+            "raw_response": "B",
+        }
         journal.write(json.dumps(line) + "\n")
         journal.write('{"id": "q2", "or')
     found.refresh()
@@ -191,7 +225,9 @@ def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
     found.refresh()
     assert found.generation == before
     with (run / "verdicts.jsonl").open("a") as journal:
-        journal.write('der": "AB", "value": "A", "status": "ok", "raw_response": "A"}\n')
+        journal.write(
+            'der": "AB", "value": "A", "status": "ok", "raw_response": "A"}\n'
+        )
     again = RunVerdicts(_study(root), run, "r")
     again.refresh()
     assert _outcomes(again) == ["right", "wrong", "right", "not asked"]
@@ -202,15 +238,24 @@ def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
     assert _outcomes(again) == ["not asked", "not asked", "not asked", "wrong"]
 
 
-def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(tmp_path: Path) -> None:
-    questions = [pair(0, (8.0, 1.0)), scoring(1, 7.0), pair(2, (8.0, 1.0)), pair(3, (8.0, 1.0))]
+def test_a_verdict_asked_again_counts_once_and_failures_are_not_wrong(
+    tmp_path: Path,
+) -> None:
+    questions = [
+        pair(0, (8.0, 1.0)),
+        scoring(1, 7.0),
+        pair(2, (8.0, 1.0)),
+        pair(3, (8.0, 1.0)),
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     verdicts = [
         said(questions[0], "B"),
         said(questions[0], "A"),
         said(questions[1], 6.2),
         said(questions[2], "A", status="refusal"),
-        said(questions[3], "tie"),  # an answer, also where the question does not offer it
+        said(
+            questions[3], "tie"
+        ),  # an answer, also where the question does not offer it
     ]
     found = RunVerdicts(_study(root), write_run(tmp_path / "run", root, verdicts), "r")
     found.refresh()
@@ -231,7 +276,9 @@ def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> No
         ("", "refusal", None, ""),
     ]
     verdicts = []
-    for question, (ab, ab_status, ba, ba_status) in zip(questions, replies, strict=True):
+    for question, (ab, ab_status, ba, ba_status) in zip(
+        questions, replies, strict=True
+    ):
         verdicts.append(said(question, ab, "AB", ab_status))
         if ba is not None:
             verdicts.append(said(question, ba, "BA", ba_status))
@@ -247,10 +294,14 @@ def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> No
     }
 
 
-def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(tmp_path: Path) -> None:
+def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(
+    tmp_path: Path,
+) -> None:
     stems = ("pixel_s0_m0", "pixel_s1_m0", "text_xyxy", "pixel_s0_m0")
     questions = [pair(i, (1.0, 2.0), encoding=stem) for i, stem in enumerate(stems)]
-    site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
+    site = Site(
+        find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache"
+    )
     shelf = site.shelf(site.places.datasets[0].slug)
     facet = next(one for one in shelf.facets() if one.name == "form")
     assert {facet.label(v): n for v, n in shelf.counts(State())[1]["form"].items()} == {
@@ -302,11 +353,17 @@ def test_a_wrong_ranking_counts_by_the_options_that_it_confuses(tmp_path: Path) 
     assert "between the best and the worst option" in pages[1]
 
 
-def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(tmp_path: Path) -> None:
+def test_the_largest_wrong_difference_is_that_of_the_run_in_the_filters(
+    tmp_path: Path,
+) -> None:
     questions = [pair(i, (9.0 - i, 1.0)) for i in range(2)]
     root = write_dataset(tmp_path / "ds", questions)
-    write_run(tmp_path / "runs/one", root, [said(questions[0], "B"), said(questions[1], "A")])
-    write_run(tmp_path / "runs/two", root, [said(questions[0], "A"), said(questions[1], "B")])
+    write_run(
+        tmp_path / "runs/one", root, [said(questions[0], "B"), said(questions[1], "A")]
+    )
+    write_run(
+        tmp_path / "runs/two", root, [said(questions[0], "A"), said(questions[1], "B")]
+    )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)
     one, two = site.places.runs

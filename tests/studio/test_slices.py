@@ -59,7 +59,11 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Site:
         for q in pairs[:180]:
             for order in ("AB", "BA"):
                 refused = rng.random() < 0.05
-                value = q.answer if rng.random() < chance else "BA"["BA".index(str(q.answer)) - 1]
+                value = (
+                    q.answer
+                    if rng.random() < chance
+                    else "BA"["BA".index(str(q.answer)) - 1]
+                )
                 verdicts.append(said(q, value, order, "refusal" if refused else "ok"))
         verdicts += [said(q, 5.0 if i % 2 else 9.0) for i, q in enumerate(scores)]
         verdicts += [said(q, "A") for q in probes]
@@ -75,7 +79,8 @@ def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> 
     for k, (judge, _) in enumerate(shelf.runs):
         answered = load_study([judge.root]).kind(0, "pairwise")
         cells = {
-            dict(cell.keys)[by]: cell.accuracy.share for cell in accuracy_cells(answered, [by])
+            dict(cell.keys)[by]: cell.accuracy.share
+            for cell in accuracy_cells(answered, [by])
         }
         assert len(cells) == len(table.rows)
         for row in table.rows:
@@ -101,7 +106,10 @@ def test_a_question_of_two_classes_is_counted_in_both(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     facet = next(one for one in shelf.facets() if one.name == "class")
     rows = {row.label: row for row in slices(shelf, facet, "pairwise", []).rows}
-    assert {name: row.questions for name, row in rows.items()} == {"cat": 200, "dog": 100}
+    assert {name: row.questions for name, row in rows.items()} == {
+        "cat": 200,
+        "dog": 100,
+    }
     assert rows["cat"].cells[0].verdicts == 360
     assert rows["dog"].cells[0].verdicts == 180
 
@@ -110,9 +118,10 @@ def test_filters_narrow_and_types_stand_apart(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     task = next(one for one in shelf.facets() if one.name == "task")
     scores = slices(shelf, task, "scoring", [])
-    assert [(row.questions, row.cells[0].right, row.cells[0].verdicts) for row in scores.rows] == [
-        (20, 10, 20)
-    ]
+    assert [
+        (row.questions, row.cells[0].right, row.cells[0].verdicts)
+        for row in scores.rows
+    ] == [(20, 10, 20)]
     narrow = slices(shelf, task, "pairwise", [("task", "keypoint")])
     assert [row.label for row in narrow.rows] == ["keypoint"]  # as in the report
     assert slices(shelf, task, "ranking", []).rows == ()
@@ -152,18 +161,27 @@ def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
     assert "An example" in page
     assert "failed</th>" not in page
     assert "chose the place that it prefers" in page
-    assert "choose the first place as often" in client.get(f"{address}/q/{shown.example}").text
+    assert (
+        "choose the first place as often"
+        in client.get(f"{address}/q/{shown.example}").text
+    )
 
 
-def test_a_probe_that_passes_has_no_example(judged: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_passes_has_no_example(
+    judged: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from visualjudge.analysis import analysing
     from visualjudge.analysis.probes import probe_results
 
     shelf = judged.shelf(judged.places.datasets[0].slug)
     place = shelf.runs[0][0]
-    passed = tuple(replace(one, state="pass") for one in probe_results(_answered(judged)))
+    passed = tuple(
+        replace(one, state="pass") for one in probe_results(_answered(judged))
+    )
     monkeypatch.setattr(analysing, "probe_results", lambda answered: passed)
-    assert [one.example for one in judged_by((shelf.study.root, place)).probes] == [None]
+    assert [one.example for one in judged_by((shelf.study.root, place)).probes] == [
+        None
+    ]
 
 
 def test_a_probe_that_fails_by_refusals_shows_one_where_the_unchanged_question_has_an_answer(
@@ -183,11 +201,17 @@ def test_a_probe_that_fails_by_refusals_shows_one_where_the_unchanged_question_h
     ]
     root = write_dataset(tmp_path / "ds", asked)
     refused = {"q0", "q1"} | {f"q{i}" for i in range(100, 130)}
-    verdicts = [said(q, q.answer, status="refusal" if q.id in refused else "ok") for q in asked]
+    verdicts = [
+        said(q, q.answer, status="refusal" if q.id in refused else "ok") for q in asked
+    ]
     write_run(tmp_path / "run", root, verdicts)
     (place,) = find_places([tmp_path]).runs
     (shown,) = judged_by((root, place)).probes
-    assert (shown.result.state, shown.example, shown.unchanged) == ("fail", "q102", "q2")
+    assert (shown.result.state, shown.example, shown.unchanged) == (
+        "fail",
+        "q102",
+        "q2",
+    )
 
 
 def _answered(site: Site) -> Any:
@@ -205,9 +229,15 @@ def test_the_home_page_asks_for_the_cards_answer_and_the_probes_that_a_run_fails
         told = client.get(address).json()
         assert told["failing"] == ["same option"]
         page, _, place = told["address"].partition("#")
-        table = client.get(page).text.partition(f'id="{place}"')[2].partition("</section>")[0]
+        table = (
+            client.get(page)
+            .text.partition(f'id="{place}"')[2]
+            .partition("</section>")[0]
+        )
         run = next(run for run in judged.places.runs if run.slug in address)
-        assert f"Probes of {run.name}</h2>" in table  # its own table, not the first judge's
+        assert (
+            f"Probes of {run.name}</h2>" in table
+        )  # its own table, not the first judge's
         assert "✕ fails" in table
     answer = analyse([run.root]).metrics["judges"][0]["answer"]
     assert (told["state"], told["sentence"]) == (answer["state"], answer["sentence"])
@@ -223,12 +253,17 @@ def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:
 
 
 def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
-    questions = [pair(i, (9.0, 1.0), task=TASKS[i % 2], image_id=f"i{i}") for i in range(40)]
+    questions = [
+        pair(i, (9.0, 1.0), task=TASKS[i % 2], image_id=f"i{i}") for i in range(40)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     write_run(
         tmp_path / "run",
         root,
-        [said(q, "A", status="ok" if q.task == TASKS[0] else "refusal") for q in questions],
+        [
+            said(q, "A", status="ok" if q.task == TASKS[0] else "refusal")
+            for q in questions
+        ],
     )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     slug = site.places.datasets[0].slug
@@ -237,14 +272,27 @@ def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
         shelf, next(one for one in shelf.facets() if one.name == "task"), "pairwise", []
     ).rows
     told = {dict(row.pairs)["task"]: row.cells[0] for row in rows}
-    assert (told[TASKS[0]].share, told[TASKS[1]].share, told[TASKS[1]].low) == (1.0, None, None)
-    page = TestClient(create_app(site), base_url="http://127.0.0.1:1").get(f"/d/{slug}/slices").text
+    assert (told[TASKS[0]].share, told[TASKS[1]].share, told[TASKS[1]].low) == (
+        1.0,
+        None,
+        None,
+    )
+    page = (
+        TestClient(create_app(site), base_url="http://127.0.0.1:1")
+        .get(f"/d/{slug}/slices")
+        .text
+    )
     assert "no answer to any of 20" in page
 
 
-def test_slices_begin_with_probes_where_there_are_any(judged: Site, tmp_path: Path) -> None:
+def test_slices_begin_with_probes_where_there_are_any(
+    judged: Site, tmp_path: Path
+) -> None:
     plain = write_dataset(tmp_path / "plain", [pair(0, (1.0, 2.0))])
-    for one, by in ((judged, "probe"), (Site(find_places([plain]), tmp_path / "own"), "task")):
+    for one, by in (
+        (judged, "probe"),
+        (Site(find_places([plain]), tmp_path / "own"), "task"),
+    ):
         client = TestClient(create_app(one), base_url="http://127.0.0.1:1")
         page = client.get(f"/d/{one.places.datasets[0].slug}/slices").text
         assert f'<option value="{by}" selected>' in page
@@ -255,26 +303,41 @@ def test_the_order_of_a_judge_stays_when_the_facet_changes(judged: Site) -> None
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     slug, run = judged.places.datasets[0].slug, judged.places.runs[0].slug
     page = client.get(f"/d/{slug}/slices?by=task&order_by={run}").text
-    form = page.partition('<form method="get" class="pickers">')[2].partition("</form>")[0]
+    form = page.partition('<form method="get" class="pickers">')[2].partition(
+        "</form>"
+    )[0]
     assert f'<input type="hidden" name="order_by" value="{run}">' in form
 
 
 def test_a_cell_of_two_facets_leads_to_its_questions(judged: Site) -> None:
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
-    slug, shelf = judged.places.datasets[0].slug, judged.shelf(judged.places.datasets[0].slug)
+    slug, shelf = (
+        judged.places.datasets[0].slug,
+        judged.shelf(judged.places.datasets[0].slug),
+    )
     named = {facet.name: facet for facet in shelf.facets()}
     place = shelf.runs[0][0]
-    table = slices(shelf, named["task"], "pairwise", across=(named["error_type"], place))
-    page = client.get(f"/d/{slug}/slices?by=task&across=error_type&judge={place.slug}").text
+    table = slices(
+        shelf, named["task"], "pairwise", across=(named["error_type"], place)
+    )
+    page = client.get(
+        f"/d/{slug}/slices?by=task&across=error_type&judge={place.slug}"
+    ).text
     assert page.count('<td class="share-') == sum(
         cell.share is not None for row in table.rows for cell in row.cells
     )
     one_way = {row.label: row for row in slices(shelf, named["task"], "pairwise").rows}
     for row in table.rows:
-        assert sum(cell.right for cell in row.cells) == one_way[row.label].cells[0].right
+        assert (
+            sum(cell.right for cell in row.cells) == one_way[row.label].cells[0].right
+        )
         for cell in row.cells:
-            missed = client.get(f"/d/{slug}/facets", params=list(cell.missed)).json()["total"]
-            asked = client.get(f"/d/{slug}/facets", params=list(cell.pairs)).json()["total"]
+            missed = client.get(f"/d/{slug}/facets", params=list(cell.missed)).json()[
+                "total"
+            ]
+            asked = client.get(f"/d/{slug}/facets", params=list(cell.pairs)).json()[
+                "total"
+            ]
             assert missed <= asked == cell.verdicts / 2  # both orders
 
 

@@ -29,7 +29,12 @@ from visualjudge.studio.guard import LOOPBACK
 from visualjudge.studio.people.access import ADMIN
 from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.monitor import progress
-from visualjudge.studio.people.pages import PeoplePages, going_on, people_app, people_pages
+from visualjudge.studio.people.pages import (
+    PeoplePages,
+    going_on,
+    people_app,
+    people_pages,
+)
 from visualjudge.studio.people.plan import Settings, StudyFiles
 from visualjudge.studio.people.reading import ASKED, for_people, read_instructions
 from visualjudge.studio.places import find_places
@@ -52,12 +57,15 @@ def dataset(tmp_path: Path) -> Path:
         for i in range(24)
     ]
     return write_dataset(
-        tmp_path / "ds", [*questions, ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0), scoring(1, 7.0)]
+        tmp_path / "ds",
+        [*questions, ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0), scoring(1, 7.0)],
     )
 
 
 class Study:
-    def __init__(self, dataset: Path, settings: Settings, *raters: str, **files: Path) -> None:
+    def __init__(
+        self, dataset: Path, settings: Settings, *raters: str, **files: Path
+    ) -> None:
         self.site = Site(find_places([dataset]), dataset.parent / "cache")
         self.folder = dataset.parent / "people"
         self.pages: PeoplePages = people_pages(
@@ -69,17 +77,24 @@ class Study:
         return {"x-studio-token": self.pages.tokens.token(rater)}
 
     def next(self, rater: str = "anna") -> Any:
-        return self.client.get(f"/people/{rater}/next", headers=self.headers(rater)).json()
+        return self.client.get(
+            f"/people/{rater}/next", headers=self.headers(rater)
+        ).json()
 
     def answer(self, question: Any, rater: str = "anna", **body: Any) -> Any:
         given = {"slot": question["slot"], "seconds": 1.5, **body}
-        return self.client.post(f"/people/{rater}/answer", headers=self.headers(rater), json=given)
+        return self.client.post(
+            f"/people/{rater}/answer", headers=self.headers(rater), json=given
+        )
 
     def all(self, choose: Any, rater: str = "anna", seconds: float = 1.5) -> None:
         state = self.next(rater)
         while state["question"]:
             state = self.answer(
-                state["question"], rater, value=choose(state["question"]), seconds=seconds
+                state["question"],
+                rater,
+                value=choose(state["question"]),
+                seconds=seconds,
             ).json()
 
 
@@ -91,7 +106,8 @@ def _first(question: Any) -> Any:
 def test_people_are_not_told_what_only_a_model_needs() -> None:
     layout = PromptAssetStore().get_prompt("questions/layout", "v1")
     role = layout.part(
-        "role", {"article": "an", "task": "object detection", "given": layout.part("given")}
+        "role",
+        {"article": "an", "task": "object detection", "given": layout.part("given")},
     )
     before, after = for_people(
         f"{role} The class of interest is cat.",
@@ -103,12 +119,19 @@ def test_people_are_not_told_what_only_a_model_needs() -> None:
         "Which is better?",
     )
     final = layout.part("final_ranking")
-    assert for_people("", final, "ranking")[1] == "Rank the predictions from best to worst."
+    assert (
+        for_people("", final, "ranking")[1]
+        == "Rank the predictions from best to worst."
+    )
     score = for_people(role, layout.part("final_scoring"), "scoring")[1]
     assert (
-        score == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best possible."
+        score
+        == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best possible."
     )
-    assert for_people("Judge well.", "", "pairwise") == ("Judge well.", ASKED["pairwise"])
+    assert for_people("Judge well.", "", "pairwise") == (
+        "Judge well.",
+        ASKED["pairwise"],
+    )
 
 
 def test_instructions_are_markdown_without_html_and_with_their_own_images(
@@ -132,15 +155,24 @@ def test_instructions_are_markdown_without_html_and_with_their_own_images(
     )
     assert study.client.get("/instructions-image/1").status_code == 404
     study.pages.run.close()
-    with pytest.raises(UsageError, match="has --instructions: give the same file again"):
+    with pytest.raises(
+        UsageError, match="has --instructions: give the same file again"
+    ):
         Study(dataset, Settings())
-    for bad in ("../ds/questions.json", "http://elsewhere/x.png", "/etc/passwd.png", "none.png"):
+    for bad in (
+        "../ds/questions.json",
+        "http://elsewhere/x.png",
+        "/etc/passwd.png",
+        "none.png",
+    ):
         (tmp_path / "how.md").write_text(f"![x]({bad})")
         with pytest.raises(UsageError, match="must be a file in its folder"):
             read_instructions(tmp_path / "how.md", str)
 
 
-def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path) -> None:
+def test_practice_comes_first_has_feedback_and_counts_for_nothing(
+    dataset: Path,
+) -> None:
     study = Study(dataset, Settings(practice=2, known=2))
     feedback = []
     for _ in range(2):
@@ -155,7 +187,10 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path)
     state = study.next()
     assert not state["question"]["practice"]
     assert (
-        study.answer(state["question"], value=_first(state["question"])).json()["feedback"] is None
+        study.answer(state["question"], value=_first(state["question"])).json()[
+            "feedback"
+        ]
+        is None
     )
     people = RunFolder(study.folder).manifest()["people"]
     assert len(people["practice_items"]) == 2
@@ -164,7 +199,9 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path)
     study.pages.run.close()
     answered = load_study([study.folder]).answered[0]
     assert not set(people["practice_items"]) & set(answered["id"].to_list())
-    assert not set(people["practice_items"]) & set(read_labels(study.folder).table["name"])
+    assert not set(people["practice_items"]) & set(
+        read_labels(study.folder).table["name"]
+    )
 
 
 def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> None:
@@ -196,7 +233,10 @@ def test_an_answer_that_came_too_early_is_refused(dataset: Path) -> None:
     assert 'data-least="3.0"' in study.client.get(study.pages.link("anna")).text
     question = study.next()["question"]
     for seconds, status in ((2.9, 422), (3.0, 200)):
-        assert study.answer(question, value=_first(question), seconds=seconds).status_code == status
+        assert (
+            study.answer(question, value=_first(question), seconds=seconds).status_code
+            == status
+        )
 
 
 def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -> None:
@@ -222,14 +262,18 @@ def test_a_study_goes_on_without_naming_its_settings_again(dataset: Path) -> Non
 
 def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
     questions = [
-        pair(i, (9.0, 1.0), encoding="pixel_s0_m0" if i % 3 else "text_xyxy") for i in range(9)
+        pair(i, (9.0, 1.0), encoding="pixel_s0_m0" if i % 3 else "text_xyxy")
+        for i in range(9)
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
     new = tmp_path / "people"
     assert going_on(new, Settings(), named=False).encoding == "drawn"
     assert going_on(new, Settings(), named=True).encoding == ""
     assert (
-        going_on(new, Settings(filter=Selection(encodings=("b",)).text), named=False).encoding == ""
+        going_on(
+            new, Settings(filter=Selection(encodings=("b",)).text), named=False
+        ).encoding
+        == ""
     )
     for encoding, ids, left_out, textual in (
         ("drawn", {1, 2, 4, 5, 7, 8}, 3, 0),
@@ -237,7 +281,9 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
         ("all", set(range(9)), 0, 3),
     ):
         site = Site(find_places([dataset]), tmp_path / "cache")
-        plan = plan_of(site.shelf(site.places.datasets[0].slug), Settings(encoding=encoding))
+        plan = plan_of(
+            site.shelf(site.places.datasets[0].slug), Settings(encoding=encoding)
+        )
         assert set(plan.by_id) == {f"q{i}" for i in ids}
         assert (plan.left_out, plan.textual) == (left_out, textual)
 
@@ -254,7 +300,9 @@ def test_practice_is_in_no_count(dataset: Path) -> None:
         state = study.answer(question, value=_first(question)).json()
     assert state["question"] is None
     page = study.client.get(study.pages.link(ADMIN)).text
-    assert re.search(r"anna</th><td><span class=\"right\">done</span></td><td>8</td>", page)
+    assert re.search(
+        r"anna</th><td><span class=\"right\">done</span></td><td>8</td>", page
+    )
 
 
 def test_the_same_answer_again_is_no_correction(dataset: Path) -> None:
@@ -311,7 +359,9 @@ def test_a_study_of_1_0_with_rules_and_breaks_goes_on(dataset: Path) -> None:
     (study.folder / "run.json").write_text(json.dumps(manifest))
     again = Study(dataset, going_on(study.folder, Settings(), named=False))
     assert again.next()["answered"] == 1
-    assert json.loads((again.folder / "run.json").read_text())["people"]["excluded"] == ["ben"]
+    assert json.loads((again.folder / "run.json").read_text())["people"][
+        "excluded"
+    ] == ["ben"]
     again.pages.run.close()
 
 
@@ -319,8 +369,14 @@ def test_a_proxys_name_is_served_and_no_other(dataset: Path) -> None:
     study = Study(dataset, Settings(sample=5))
     app = people_app(study.pages, LOOPBACK | {"study.example.org"})
     link = study.pages.link("anna")
-    for host, status in (("study.example.org", 200), ("localhost", 200), ("evil.example", 400)):
-        assert TestClient(app, base_url=f"http://{host}").get(link).status_code == status
+    for host, status in (
+        ("study.example.org", 200),
+        ("localhost", 200),
+        ("evil.example", 400),
+    ):
+        assert (
+            TestClient(app, base_url=f"http://{host}").get(link).status_code == status
+        )
     study.pages.run.close()
 
 
@@ -332,7 +388,9 @@ def test_an_address_that_is_no_proxys_is_refused(dataset: Path, url: str) -> Non
     assert done.returncode == 2 and "--url must be https://NAME" in done.stderr
 
 
-def test_without_a_rater_no_study_is_begun_and_a_later_start_works(dataset: Path) -> None:
+def test_without_a_rater_no_study_is_begun_and_a_later_start_works(
+    dataset: Path,
+) -> None:
     site = Site(find_places([dataset]), dataset.parent / "cache")
     folder = dataset.parent / "people"
     with pytest.raises(UsageError, match="--people needs at least one --rater"):
@@ -350,13 +408,17 @@ def test_without_a_rater_no_study_is_begun_and_a_later_start_works(dataset: Path
     again.run.close()
 
 
-def test_a_study_with_instructions_goes_on_with_the_same_file_only(dataset: Path) -> None:
+def test_a_study_with_instructions_goes_on_with_the_same_file_only(
+    dataset: Path,
+) -> None:
     text = dataset.parent / "how.md"
     text.write_text("# Look well")
     study = Study(dataset, Settings(), instructions=text)
     study.pages.run.close()
     settings = going_on(study.folder, Settings(), named=False)
-    with pytest.raises(UsageError, match="has --instructions: give the same file again"):
+    with pytest.raises(
+        UsageError, match="has --instructions: give the same file again"
+    ):
         Study(dataset, settings)
     Study(dataset, settings, instructions=text).pages.run.close()
     text.write_text("# Look twice")
@@ -370,7 +432,9 @@ def test_images_beside_text_are_asked_only_when_named(tmp_path: Path) -> None:
         pair(i, (9.0, 1.0), encoding=known[kind])
         for i, kind in enumerate(("pixel", "combo", "text"))
     ]
-    site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
+    site = Site(
+        find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache"
+    )
     shelf = site.shelf(site.places.datasets[0].slug)
     settings = going_on(tmp_path / "people", Settings(), named=False)
     asked = {
@@ -380,10 +444,14 @@ def test_images_beside_text_are_asked_only_when_named(tmp_path: Path) -> None:
     assert asked == {"drawn": ["q0"], "text": ["q2"], "all": ["q0", "q1", "q2"]}
 
 
-def test_the_overview_compares_raters_with_each_other_and_with_judges(tmp_path: Path) -> None:
+def test_the_overview_compares_raters_with_each_other_and_with_judges(
+    tmp_path: Path,
+) -> None:
     questions = [pair(i, (9.0, 1.0), prompt=PROMPT.format(i)) for i in range(4)]
     root = write_dataset(tmp_path / "data/ds", questions)
-    write_run(tmp_path / "data/judge", root, [said(q, "A") for q in questions], judge="vlm")
+    write_run(
+        tmp_path / "data/judge", root, [said(q, "A") for q in questions], judge="vlm"
+    )
     study = Study(tmp_path / "data", Settings(), "anna", "ben")
     for rater, stored in (("anna", "AAAA"), ("ben", "AABB")):
         while question := study.next(rater)["question"]:

@@ -24,11 +24,17 @@ def _post(client: TestClient, address: str, **body: Any) -> Any:
     return client.post(address, json=body)
 
 
-def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, folder: Path) -> None:
-    starred = _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard").json()
+def test_marks_are_facets_and_stay(
+    client: TestClient, slug: str, site: Site, folder: Path
+) -> None:
+    starred = _post(
+        client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard"
+    ).json()
     noted = _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json()
     assert (starred, noted) == ({"changed": 2}, {"changed": 1})
-    assert _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json()["changed"] == 0
+    assert (
+        _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json()["changed"] == 0
+    )
     for query, total in (
         ("star=starred", 2),
         ("tag=hard", 2),
@@ -49,17 +55,23 @@ def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, fo
     assert site.shelf(slug).working.marks() == WorkingSets(folder / "ds").marks()
 
 
-def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: str) -> None:
+def test_a_whole_selection_is_tagged_and_taken_back(
+    client: TestClient, slug: str
+) -> None:
     _post(client, f"/d/{slug}/marks", ids=["r1"], add="known")
     tagged = _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json()
     assert tagged == {"changed": 4}
     assert client.get(f"/d/{slug}/facets?tag=known").json()["total"] == 5
-    taken = _post(client, f"/d/{slug}/marks", query="type=ranking", remove="known").json()
+    taken = _post(
+        client, f"/d/{slug}/marks", query="type=ranking", remove="known"
+    ).json()
     assert taken == {"changed": 5}
     assert client.get(f"/d/{slug}/cards?tag=known").json()["cards"] == []
 
 
-def test_a_tag_is_removed_where_it_is_and_the_others_stay(client: TestClient, slug: str) -> None:
+def test_a_tag_is_removed_where_it_is_and_the_others_stay(
+    client: TestClient, slug: str
+) -> None:
     for tag in ("hard", "odd"):
         _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], add=tag)
     removed = _post(client, f"/d/{slug}/marks", ids=["q1", "r1"], remove="odd").json()
@@ -85,8 +97,16 @@ def test_a_selection_as_a_file_of_ids(
     (tmp_path / "questions.txt").write_bytes(
         client.get(f"/d/{slug}/selection.txt?type=scoring&sort=-length").content
     )
-    chosen = load_dataset(folder / "ds").choose(Choice(ids=read_ids(tmp_path / "questions.txt")))
-    assert [question.id for question in chosen.questions] == ["s0", "s1", "s2", "s3", "s4"]
+    chosen = load_dataset(folder / "ds").choose(
+        Choice(ids=read_ids(tmp_path / "questions.txt"))
+    )
+    assert [question.id for question in chosen.questions] == [
+        "s0",
+        "s1",
+        "s2",
+        "s3",
+        "s4",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +138,9 @@ def test_other_sites_cannot_change_notes(
     client: TestClient, slug: str, foreign: dict[str, str]
 ) -> None:
     body = {"ids": ["q1"], "star": True}
-    assert client.post(f"/d/{slug}/marks", json=body, headers=foreign).status_code == 403
+    assert (
+        client.post(f"/d/{slug}/marks", json=body, headers=foreign).status_code == 403
+    )
 
 
 def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
@@ -141,10 +163,20 @@ def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> No
     sets.path.parent.mkdir()
     sets.path.write_text('{"a": {"tags": ["y", "x"]}}')
     assert sets.marks()["a"].tags == ("x", "y")
-    for bad in ("[]", "{", '{"a": 1}', '{"a": {"tags": [1]}}', '{"a": {"star": "yes"}}'):
+    for bad in (
+        "[]",
+        "{",
+        '{"a": 1}',
+        '{"a": {"tags": [1]}}',
+        '{"a": {"star": "yes"}}',
+    ):
         sets.path.write_text(bad)
         broken = WorkingSets(tmp_path / "ds")
-        for act in (broken.marks, broken.marks, lambda: broken.change(["b"], Change(star=True))):  # noqa: B023
+        for act in (
+            broken.marks,
+            broken.marks,
+            lambda broken=broken: broken.change(["b"], Change(star=True)),
+        ):
             with pytest.raises(DataError, match=r"marks\.json"):
                 act()
         assert sets.path.read_text() == bad

@@ -39,13 +39,21 @@ def samples(mask: np.ndarray) -> Samples:
 def test_the_right_place_stands_out_and_a_wrong_one_does_not() -> None:
     view = view_of(photograph())
     right, beside = (evidence(view, samples(disc(x, 60))) for x in (60, 75))
-    for name in ("edge_near", "edge_far", "contrast_far", "edge_anywhere", "contrast_anywhere"):
+    for name in (
+        "edge_near",
+        "edge_far",
+        "contrast_far",
+        "edge_anywhere",
+        "contrast_anywhere",
+    ):
         assert right[name] > 0.1
         assert right[name] > beside[name] + 0.1
 
 
 @given(st.floats(30, 130), st.floats(30, 90), st.floats(3, 28))
-def test_over_grey_no_place_is_better_than_another(x: float, y: float, radius: float) -> None:
+def test_over_grey_no_place_is_better_than_another(
+    x: float, y: float, radius: float
+) -> None:
     found = evidence(view_of(GREY), samples(disc(x, y, radius)))
     assert set(found) == set(NOWHERE)
     assert max(map(abs, found.values())) < 1e-6

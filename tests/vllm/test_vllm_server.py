@@ -60,7 +60,10 @@ def _first_model() -> str:
 
 def images(number: int) -> list[Any]:
     random = np.random.default_rng(0)
-    return [image_part(random.integers(0, 256, (64, 96, 3), np.uint8)) for _ in range(number)]
+    return [
+        image_part(random.integers(0, 256, (64, 96, 3), np.uint8))
+        for _ in range(number)
+    ]
 
 
 async def in_turn(work: Sequence[Any]) -> list[Any]:
@@ -77,7 +80,9 @@ def test_pairwise_judge_names_a_winner_200_times() -> None:
     async def main() -> list[Any]:
         client = open_client(config(), concurrency=AT_ONCE)
         judge = PairwiseJudge(
-            STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client
+            STORE.get_prompt("vlm/assessment/visual_quality/pairwise"),
+            config(),
+            client=client,
         )
         shown = images(40)
         rows = [
@@ -112,9 +117,13 @@ def verdicts(folder: Path, mode: Mode, **counts: int) -> list[Verdict]:
     dataset = load_dataset(make_dataset(folder, **counts))
 
     async def main() -> list[Any]:
-        judge = QuestionJudge(open_client(config(), concurrency=AT_ONCE), dataset.root, mode)
+        judge = QuestionJudge(
+            open_client(config(), concurrency=AT_ONCE), dataset.root, mode
+        )
         try:
-            return await in_turn([judge(Ask(question)) for question in dataset.questions])
+            return await in_turn(
+                [judge(Ask(question)) for question in dataset.questions]
+            )
         finally:
             await judge.aclose()
 
@@ -139,11 +148,15 @@ def test_a_winners_tokens_are_summed() -> None:
     async def main() -> Any:
         client = open_client(config())
         judge = PairwiseJudge(
-            STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client
+            STORE.get_prompt("vlm/assessment/visual_quality/pairwise"),
+            config(),
+            client=client,
         )
         source, *edits = images(3)
         try:
-            return await client.ask(replace(judge.request("x", source, edits), top_logprobs=20))
+            return await client.ask(
+                replace(judge.request("x", source, edits), top_logprobs=20)
+            )
         finally:
             await client.aclose()
 
@@ -156,7 +169,9 @@ def test_a_schema_the_server_refuses_is_left_out_and_noted() -> None:
     async def main() -> Any:
         client = open_client(config(max_tokens=4))
         try:
-            return await client.ask(Request((TextPart("hello"),), schema={"type": "nonsense"}))
+            return await client.ask(
+                Request((TextPart("hello"),), schema={"type": "nonsense"})
+            )
         finally:
             await client.aclose()
 
@@ -165,7 +180,9 @@ def test_a_schema_the_server_refuses_is_left_out_and_noted() -> None:
 
 def test_an_unknown_model_is_final() -> None:
     async def main() -> None:
-        client = open_client(config(model_name="no-such-model"), retry=RetryPolicy(attempts=3))
+        client = open_client(
+            config(model_name="no-such-model"), retry=RetryPolicy(attempts=3)
+        )
         try:
             await client.ask(Request((TextPart("hello"),)))
         finally:

@@ -46,7 +46,13 @@ class ImageSums:
 
     def shares(self, top: str, bottom: str, *, graded: bool = False) -> Shares:
         """Return each cell's share with its interval."""
-        return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, graded=graded)
+        return shares(
+            self.columns[top],
+            self.columns[bottom],
+            self.cell,
+            self.cells,
+            graded=graded,
+        )
 
     def ratio(self, top: str, bottom: str) -> tuple[FloatArray, estimate.Spread]:
         """Return each cell's Σ ``top`` / Σ ``bottom`` with its spread. The ratio may exceed 1."""
@@ -55,31 +61,45 @@ class ImageSums:
         return ratio(*named, self.cell[kept], self.cells)
 
 
-def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
+def image_sums(
+    table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]
+) -> ImageSums:
     """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls count as 0. If
     ``by`` is empty, all rows form one cell.
     """
     numbers = table.select(
-        expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
+        expr.cast(pl.Float64).fill_null(0.0).alias(name)
+        for name, expr in values.items()
     )
     words = {name: ordered(table[name].cast(WORD)) for name in by}
     shape = (1, *(max(1, found.len()) for found, _ in words.values()))
-    places = [np.zeros(table.height, dtype=np.int64), *(place for _, place in words.values())]
+    places = [
+        np.zeros(table.height, dtype=np.int64),
+        *(place for _, place in words.values()),
+    ]
     codes, cell = estimate.renumbered(np.ravel_multi_index(places, shape))
     found = zip(words.items(), np.unravel_index(codes, shape)[1:], strict=True)
     keys = {name: known[place] for (name, (known, _)), place in found}
     cluster = table["cluster"].to_numpy().astype(np.int64)
     images = int(cluster.max(initial=0)) + 1
     held, place = estimate.renumbered(cell * images + cluster)
-    columns = {name: estimate.sums(place, numbers[name].to_numpy(), held.size) for name in values}
-    return ImageSums(pl.DataFrame(keys or {"all": [0]}), held // images, held % images, columns)
+    columns = {
+        name: estimate.sums(place, numbers[name].to_numpy(), held.size)
+        for name in values
+    }
+    return ImageSums(
+        pl.DataFrame(keys or {"all": [0]}), held // images, held % images, columns
+    )
 
 
 def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
     """Σ top / Σ bottom of each cell, for values without bounds."""
     value, found = sums.ratio(top, bottom)
     ends = estimate.mean_ends(value, found)
-    return [estimate_of(value, found, ends, int(n), k) for k, n in enumerate(sums.total(bottom))]
+    return [
+        estimate_of(value, found, ends, int(n), k)
+        for k, n in enumerate(sums.total(bottom))
+    ]
 
 
 def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
@@ -89,7 +109,10 @@ def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
     value, found = sums.ratio("gap", "n")
     n, apart = sums.total("n"), sums.total("apart")
     ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
-    return [(estimate_of(value, found, ends, int(n[k]), k), known(p[k])) for k in range(n.size)]
+    return [
+        (estimate_of(value, found, ends, int(n[k]), k), known(p[k]))
+        for k in range(n.size)
+    ]
 
 
 def estimate_of(
@@ -103,7 +126,9 @@ def estimate_of(
     told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
     interval = (float(ends[0][k]), float(ends[1][k])) if told else None
     why = estimate.all_alike() if found.enough[k] else estimate.too_few()
-    return Estimate(known(value[k]), interval, n, int(found.images[k]), None if told else why)
+    return Estimate(
+        known(value[k]), interval, n, int(found.images[k]), None if told else why
+    )
 
 
 def known(p: float) -> float | None:
@@ -120,7 +145,9 @@ _COUNTS = {
 }
 
 
-def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
+def causes(
+    failed: pl.DataFrame, by: Sequence[str]
+) -> dict[tuple[str, ...], dict[str, int]]:
     """Count failed replies by cause in each cell of ``by``."""
     failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
     out: dict[tuple[str, ...], dict[str, int]] = {}
@@ -187,5 +214,11 @@ def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
     those that a probe changed.
     """
     asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
-    kept = (pl.col("kind") == "pairwise") & unchanged() & pl.col("question").is_in(asked.implode())
-    return study.questions.lazy().filter(kept).select("task", "ties", "answer").collect()
+    kept = (
+        (pl.col("kind") == "pairwise")
+        & unchanged()
+        & pl.col("question").is_in(asked.implode())
+    )
+    return (
+        study.questions.lazy().filter(kept).select("task", "ties", "answer").collect()
+    )

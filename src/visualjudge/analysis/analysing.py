@@ -165,7 +165,9 @@ def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis
             judges=tuple(judges),
             warnings=nothing_in_common(study),
             comparisons=comparisons(study),
-            leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
+            leaks=leak_audit(
+                study.questions.lazy().filter(unchanged()).select(NEEDED).collect()
+            ),
             dataset=_dataset_facts(study),
             clusters=study.clusters,
             seed=study.seed,
@@ -202,12 +204,18 @@ def judge_result(
     """Everything about one judge."""
     run, answered = study.runs[index], study.answered[index]
     pairs = study.kind(index, "pairwise", PAIRED)
-    rankings, scorings = study.kind(index, "ranking", RANKED), study.kind(index, "scoring", SCORED)
+    rankings, scorings = (
+        study.kind(index, "ranking", RANKED),
+        study.kind(index, "scoring", SCORED),
+    )
     asked, unknown = pairwise_asked(study, index), study.lacks_truth(index)
     pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
-    tokens = pl.col("tokens_in", "tokens_out")  # their sum is null, not 0, if none is known
+    tokens = pl.col(
+        "tokens_in", "tokens_out"
+    )  # their sum is null, not 0, if none is known
     totals = answered.select(
-        pl.when(tokens.is_not_null().any()).then(tokens.sum()), pl.col("latency_s").median()
+        pl.when(tokens.is_not_null().any()).then(tokens.sum()),
+        pl.col("latency_s").median(),
     )
     tokens_in, tokens_out, latency = totals.row(0)
     identity = served_by(study.joined[index])
@@ -220,14 +228,19 @@ def judge_result(
         missing=run.missing,
         questions=answered["id"].n_unique(),
         asked_like=alike,
-        status={str(k): int(n) for k, n in sorted(answered.group_by("status").len().iter_rows())},
+        status={
+            str(k): int(n)
+            for k, n in sorted(answered.group_by("status").len().iter_rows())
+        },
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         latency_s=latency,
         problems=run.problems,
         warnings=(*run.warnings, *moved(identity)),
         info={
-            k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
+            k: v
+            for k, v in run.info.items()
+            if isinstance(v, (str, int, float, bool, dict, list))
         },
         pairwise=pairwise,
         ranking=ranking_cells(rankings, ()).get("", NO_RANKING),
@@ -236,7 +249,9 @@ def judge_result(
         by_encoding=_cells(pairs, rankings, scorings, ("task", "encoding")),
         by_error_type=_cells(pairs, rankings, scorings, ("error_type",)),
         bias=preferences(in_both_orders(pairs) if unknown else pairs),
-        sensitivity=curves(pairs, guessed_among_allowed(asked), scored=study.has_scores),
+        sensitivity=curves(
+            pairs, guessed_among_allowed(asked), scored=study.has_scores
+        ),
         encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.questions),
@@ -252,7 +267,10 @@ def judge_result(
 
 
 def _cells(
-    pairs: pl.DataFrame, rankings: pl.DataFrame, scorings: pl.DataFrame, by: Sequence[str]
+    pairs: pl.DataFrame,
+    rankings: pl.DataFrame,
+    scorings: pl.DataFrame,
+    by: Sequence[str],
 ) -> tuple[Cell, ...]:
     found = {cell.name: cell for cell in accuracy_cells(pairs, by)}
     ranked, scored = ranking_cells(rankings, by), scoring_cells(scorings, by)
@@ -297,9 +315,18 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
 
 
 def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, ...]:
-    two = pl.col("sources").list.eval(pl.element().cast(pl.String)).list.sort().list.join("|")
-    named = pairs.join(questions.select("question", two), on="question", maintain_order="left")
-    needed = named.select("task", "cluster", "pair", "encoding", "order", "right", "sources")
+    two = (
+        pl.col("sources")
+        .list.eval(pl.element().cast(pl.String))
+        .list.sort()
+        .list.join("|")
+    )
+    named = pairs.join(
+        questions.select("question", two), on="question", maintain_order="left"
+    )
+    needed = named.select(
+        "task", "cluster", "pair", "encoding", "order", "right", "sources"
+    )
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 

@@ -96,13 +96,19 @@ class Preferences:
 
     def turned(self, where: BoolArray) -> Preferences:
         """Return how often the second model is preferred in the pairs of ``where``."""
-        columns = (self.value, 1 - self.value), (self.low, 1 - self.high), (self.high, 1 - self.low)
+        columns = (
+            (self.value, 1 - self.value),
+            (self.low, 1 - self.high),
+            (self.high, 1 - self.low),
+        )
         value, low, high = (np.where(where, other, own) for own, other in columns)
         return Preferences(value, low, high, self.error, self.p)
 
     def ends(self, k: int) -> Ends | None:
         """Return the interval of pair ``k``, or None."""
-        return None if math.isnan(self.p[k]) else (float(self.low[k]), float(self.high[k]))
+        return (
+            None if math.isnan(self.p[k]) else (float(self.low[k]), float(self.high[k]))
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,9 @@ def compare_models(rows: Comparisons) -> PairsOfModels:
     numbers = numbers.ravel()
     judged, by_strengths = _preferences(rows, rows.judge, pair, numbers)
     true, _ = _preferences(rows, rows.truth, pair, numbers, by_strengths)
-    images = np.array([np.unique(rows.image[numbers == k]).size for k in range(len(pair))])
+    images = np.array(
+        [np.unique(rows.image[numbers == k]).size for k in range(len(pair))]
+    )
     states = _states(judged, true)
     spread = _variance_per_image(judged, images)
     curve = preference_curve(rows)
@@ -195,7 +203,9 @@ def _states(judged: Preferences, true: Preferences) -> Any:
 def _means(values: FloatArray, place: IntArray, count: int) -> FloatArray:
     """Return the mean of the known values by place, (K,); NaN without any."""
     known = np.isfinite(values)
-    top, cases = (sums(place[known], w, count) for w in (values[known], np.ones(known.sum())))
+    top, cases = (
+        sums(place[known], w, count) for w in (values[known], np.ones(known.sum()))
+    )
     return divided(top, cases, np.nan)
 
 
@@ -227,7 +237,9 @@ def _by_questions(
     images = int(image.max(initial=0)) + 1
     cells, place = renumbered(numbers[kept] * images + image[kept])
     bottom = np.bincount(place).astype(np.float64)
-    value, found = ratio(sums(place, outcome[kept], cells.size), bottom, cells // images, count)
+    value, found = ratio(
+        sums(place, outcome[kept], cells.size), bottom, cells // images, count
+    )
     many = np.full(count, np.inf)
     ends = *share_ends(value, found, many), share_test(value, found, many)
     low, high, p = (np.where(found.enough, column, np.nan) for column in ends)
@@ -250,7 +262,9 @@ def _by_strengths(rows: Comparisons, outcome: FloatArray, pair: IntArray) -> Flo
         images = int(np.unique(rows.image[kept]).size)
         if len(places) < 2 or images < LEAST_IMAGES:
             continue
-        design = _signs(np.column_stack([rows.first, rows.second])[kept], len(rows.names))
+        design = _signs(
+            np.column_stack([rows.first, rows.second])[kept], len(rows.names)
+        )
         found = fit(design, outcome[kept], rows.image[kept], penalised=True)
         contrast = _signs(pair[places], found.coefficients.size).toarray()
         value, variance = contrast @ found.coefficients, found.variance(contrast)

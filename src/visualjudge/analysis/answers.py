@@ -62,7 +62,9 @@ def _usable() -> pl.Expr:
 def _cause() -> pl.Expr:
     """Return why a reply failed: its status, with the detailed cause if the journal has one."""
     named = pl.format("{}: {}", "status", "said_cause")
-    stated = pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
+    stated = (
+        pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
+    )
     reason = pl.when(pl.col("status") == "ok").then(pl.lit(UNFIT)).otherwise(stated)
     return pl.when(failed()).then(reason)
 
@@ -70,9 +72,17 @@ def _cause() -> pl.Expr:
 def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the table of answers: one row per verdict on a question of the dataset."""
     rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
-    place = verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]
-    known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
-    table = known.drop("id").hstack(questions[place.drop_nulls()]).with_columns(usable=_usable())
+    place = verdicts.select("id").join(
+        rows, on="id", how="left", maintain_order="left"
+    )["place"]
+    known = (
+        verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
+    )
+    table = (
+        known.drop("id")
+        .hstack(questions[place.drop_nulls()])
+        .with_columns(usable=_usable())
+    )
     extracted, pairwise = pl.col("status") == EXTRACTED, pl.col("kind") == "pairwise"
     table = table.with_columns(
         text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),

@@ -98,23 +98,34 @@ def benchmark_scores(
     read = table.with_columns(said=_said(), given=_given()).with_columns(
         hit=pl.coalesce(pl.col("published_right"), same)
     )
-    return tuple(_own_score(_part(read, score), _part(questions, score), score) for score in scores)
+    return tuple(
+        _own_score(_part(read, score), _part(questions, score), score)
+        for score in scores
+    )
 
 
 def _part(table: pl.DataFrame, score: Score) -> pl.DataFrame:
     part = table.filter(pl.col("kind") == RULES[score.rule][0])
     if "benchmark" in table.columns:
         part = part.filter(pl.col("benchmark") == score.benchmark)
-    return part if score.tasks is None else part.filter(pl.col("task").is_in(list(score.tasks)))
+    return (
+        part
+        if score.tasks is None
+        else part.filter(pl.col("task").is_in(list(score.tasks)))
+    )
 
 
-def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) -> OwnScore:
+def _own_score(
+    verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score
+) -> OwnScore:
     value = RULES[score.rule][1](verdicts) if verdicts.height else None
     if value is None:
         return OwnScore(score.name, None, score.digits)
     asked, every = verdicts["id"].n_unique(), questions.height
     part = f"{number(asked)} of {number(every)} questions" if asked < every else None
-    return OwnScore(score.name, round(value * score.scale, score.digits), score.digits, part)
+    return OwnScore(
+        score.name, round(value * score.scale, score.digits), score.digits, part
+    )
 
 
 def _said() -> pl.Expr:
@@ -145,7 +156,9 @@ def _macro(pairs: pl.DataFrame) -> float | None:
 
 
 def _net(pairs: pl.DataFrame) -> float | None:
-    wrong = pl.col("answer").replace_strict(_OTHER, default=None, return_dtype=pl.String)
+    wrong = pl.col("answer").replace_strict(
+        _OTHER, default=None, return_dtype=pl.String
+    )
     point = (
         pl.when(pl.col("said") == pl.col("answer"))
         .then(1)
@@ -184,7 +197,10 @@ def _edits(a: str, b: str) -> int:
     for i, letter in enumerate(a, 1):
         last, row[0] = row[0], i
         for j, other in enumerate(b, 1):
-            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (letter != other))
+            last, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, last + (letter != other)),
+            )
     return row[-1]
 
 
@@ -195,17 +211,25 @@ def _pearson(scores: pl.DataFrame) -> float | None:
 
 def _viescore(scores: pl.DataFrame) -> float | None:
     known = scores.drop_nulls(["given", "truth"])
-    parts = known.with_columns(source=pl.col("sources").list.first()).partition_by("source")
-    values = [spearman(part["given"].to_numpy(), part["truth"].to_numpy()) for part in parts]
+    parts = known.with_columns(source=pl.col("sources").list.first()).partition_by(
+        "source"
+    )
+    values = [
+        spearman(part["given"].to_numpy(), part["truth"].to_numpy()) for part in parts
+    ]
     # A source without a correlation (a constant judge) makes the mean NaN, as in the authors' code.
     told = [value for value in values if value is not None]
-    return math.tanh(sum(told) / len(told)) if told and len(told) == len(values) else None
+    return (
+        math.tanh(sum(told) / len(told)) if told and len(told) == len(values) else None
+    )
 
 
 _COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "exact": _stored,
     "read": _read,
-    "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
+    "no_tie_label": lambda pairs: _stored(pairs).filter(
+        ~pl.col("answer").is_in(list(TIES))
+    ),
     "both_orders": lambda pairs: pairs.filter(
         pl.col("said").is_not_null() | pl.col("published_right").is_not_null()
     ),

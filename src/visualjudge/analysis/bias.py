@@ -22,7 +22,14 @@ from scipy import special
 from visualjudge.analysis.accuracy_cells import (
     image_sums,
 )
-from visualjudge.analysis.estimate import LEAST_IMAGES, LEVEL, TAIL, holm, renumbered, too_few
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    LEVEL,
+    TAIL,
+    holm,
+    renumbered,
+    too_few,
+)
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
 from visualjudge.analysis.leaks import RULES
 from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
@@ -52,7 +59,14 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     whose options differ in it.
     """
     sides = table.select(
-        "cluster", "pair", "task", "margin", "right", "tie", "first_right", more=_more(feature)
+        "cluster",
+        "pair",
+        "task",
+        "margin",
+        "right",
+        "tie",
+        "first_right",
+        more=_more(feature),
     ).drop_nulls("more")
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
@@ -86,7 +100,10 @@ def _leaning(
     found = fit(np.column_stack([base, others]), points, image, link="identity")
     if found.determined[0] < 1 - NOT_DETERMINED:
         return None, None, None
-    value, variance = float(found.coefficients[0]) / 2, float(found.covariance[0, 0]) / 4
+    value, variance = (
+        float(found.coefficients[0]) / 2,
+        float(found.covariance[0, 0]) / 4,
+    )
     possible = max(-0.5, min(0.5, value))
     counts = np.bincount(image).astype(float)
     effective = float(counts.sum() ** 2 / (counts**2).sum())
@@ -97,9 +114,17 @@ def _leaning(
         p = p_value(value, variance, found.images - 1)
     else:  # no image differs: one that was not asked may
         edge = (1 - TAIL ** (1 / effective)) / 2
-        low, high, p = value - edge, value + edge, 1.0 if value**2 < FLAT else 2 * 0.5**effective
+        low, high, p = (
+            value - edge,
+            value + edge,
+            1.0 if value**2 < FLAT else 2 * 0.5**effective,
+        )
     if abs(value) > 0.5 and min(abs(low), abs(high)) > 0.5 + NOT_DETERMINED:
-        return None, None, None  # beyond every possible answer: all are held, or none: a bad fit
+        return (
+            None,
+            None,
+            None,
+        )  # beyond every possible answer: all are held, or none: a bad fit
     return possible, (max(-0.5, min(0.5, low)), min(0.5, max(-0.5, high))), p
 
 
@@ -128,9 +153,14 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
     """
     keep = ["question", "repeat", "cluster", "task", "usable", "text", "right"]
     rows = table.select(*keep, "order", withheld=withheld())
-    ab, ba = (rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA"))
+    ab, ba = (
+        rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA")
+    )
     joined = ab.join(
-        ba.drop("cluster", "task"), on=["question", "repeat"], suffix="_ba", maintain_order="left"
+        ba.drop("cluster", "task"),
+        on=["question", "repeat"],
+        suffix="_ba",
+        maintain_order="left",
     )
     both = pl.col("usable") & pl.col("usable_ba")
     return joined.with_columns(

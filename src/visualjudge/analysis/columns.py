@@ -57,7 +57,10 @@ def _of_status(name: str, status: str) -> Column:
     return Column(name, lambda row: of_status(row.causes, status))
 
 
-DECLINED_ONES = (_of_status("declined", DECLINED), _of_status("cannot_tell", CANNOT_TELL))
+DECLINED_ONES = (
+    _of_status("declined", DECLINED),
+    _of_status("cannot_tell", CANNOT_TELL),
+)
 ESTIMATE = Layout[Estimate](
     *as_named("value"), Column("ci95", "interval"), *as_named("n", "images", "why")
 )
@@ -156,14 +159,22 @@ CHOICE = Layout[f.EncodingChoice](
 def variance_share(row: f.Variance, name: str) -> str:
     """Format the share of a component; – if the interval is wider than the whole variance."""
     value, ends = row.parts.get(name), row.ends.get(name)
-    if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
+    if (
+        value is None
+        or ends is None
+        or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total
+    ):
         return NONE
     return percent(min(1.0, max(0.0, value) / row.total), 0)
 
 
 def _part(name: str, title: str) -> tuple[Column, Column, Column]:
     def share(row: f.Variance) -> float | None:
-        return max(0.0, row.parts[name]) / row.total if name in row.parts and row.total else None
+        return (
+            max(0.0, row.parts[name]) / row.total
+            if name in row.parts and row.total
+            else None
+        )
 
     return (
         Column(name, lambda v: v.parts.get(name)),
@@ -225,8 +236,18 @@ PHOTOGRAPH = Layout[f.Photograph](
     Column("other", lambda p: p.other and p.other.blind.value, "With another", percent),
     Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent),
     *figure("gain", "first.gain", "Gain over grey, points", points, ends="interval"),
-    Column("gain_over_other", lambda p: p.other and p.other.gain.value, "Over another", points),
-    Column("interval_over_other", lambda p: p.other and p.other.gain.interval, "95 %", percents),
+    Column(
+        "gain_over_other",
+        lambda p: p.other and p.other.gain.value,
+        "Over another",
+        points,
+    ),
+    Column(
+        "interval_over_other",
+        lambda p: p.other and p.other.gain.interval,
+        "95 %",
+        percents,
+    ),
     named("state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True),
 )
 
@@ -241,7 +262,9 @@ COMPARISON = Layout[f.Comparison](
     Column("n", "questions", "Questions in common", number),
     Column("images", "gap.images", "Images", number),
     *figure("difference", "gap", "Points", points, ends="ci95"),
-    *as_named("verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"),
+    *as_named(
+        "verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"
+    ),
     Column("mcnemar_p", "p"),
     *figure("kappa", "kappa", "κ of the two", number),
     HOLM,
@@ -266,7 +289,9 @@ SOURCE = Layout[f.SourceRow](
     named("rank_set", "Ranks, 95 %", ranks),
 )
 
-LEADERBOARD = Layout[f.Leaderboard](blocks("rows", SOURCE), *as_named("n", "regularised"))
+LEADERBOARD = Layout[f.Leaderboard](
+    blocks("rows", SOURCE), *as_named("n", "regularised")
+)
 
 LEAK = Layout[f.Leak](
     named("scope", "Questions", plain_name, text=True),
@@ -327,7 +352,9 @@ def probes_sentence(judge: f.JudgeResult) -> str:
 def unanswered_of(judge: f.JudgeResult) -> str:
     """Count the replies without an answer: "240 of 480", with the declined ones."""
     found = judge.unread
-    declined, unsure = (of_status(found.causes, status) for status in (DECLINED, CANNOT_TELL))
+    declined, unsure = (
+        of_status(found.causes, status) for status in (DECLINED, CANNOT_TELL)
+    )
     text = f"{found.failed - declined - unsure:,} of {found.n:,}"
     text += f"; {declined:,} declined" if declined else ""
     return text + (f"; {unsure:,} cannot tell" if unsure else "")
@@ -344,7 +371,9 @@ def _cell(cell: f.Cell) -> Json:
 
 
 def _cells(name: str) -> Column:
-    return Column(name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)})
+    return Column(
+        name, lambda judge: {cell.name: _cell(cell) for cell in getattr(judge, name)}
+    )
 
 
 JUDGE = Layout[f.JudgeResult](
@@ -368,12 +397,16 @@ JUDGE = Layout[f.JudgeResult](
     ),
     Column(None, "pairwise.kappa.value", "Cohen’s κ", number),
     of_row("Without an answer", unanswered_of),
-    Column(None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent),
+    Column(
+        None, "pairwise.accuracy.parsed.value", "Accuracy of the replies read", percent
+    ),
     Column(None, "pairwise.constant", "Best constant answer", percent),
     Column(None, "pairwise.accuracy.answered_a", "Answered A", percent),
     Column(None, "pairwise.ties", "Answered tie", percent),
     Column(None, "pairwise.swap.consistency.value", "Same when swapped", percent),
-    Column(None, "pairwise.swap.consistency_parsed", "Same of the replies read", percent),
+    Column(
+        None, "pairwise.swap.consistency_parsed", "Same of the replies read", percent
+    ),
     block("ranking", RANKING),
     Column(None, "ranking.tau.value", "Ranking τ-b", number),
     block("scoring", SCORING),
@@ -390,7 +423,9 @@ JUDGE = Layout[f.JudgeResult](
     block("unread", UNREAD),
     Column(
         "as_published_of",
-        lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
+        lambda j: {
+            score.name: score.lacking for score in j.own_scores if score.lacking
+        },
     ),
     blocks("probes", PROBE),
     Column("photograph", lambda j: photograph(j.photograph)),

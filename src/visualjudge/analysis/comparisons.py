@@ -123,12 +123,15 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
     alone = [
         study.runs[k].name
         for k, ids in asked.items()
-        if ids.size and not any(_overlap(ids, other) for j, other in asked.items() if j != k)
+        if ids.size
+        and not any(_overlap(ids, other) for j, other in asked.items() if j != k)
     ]
     if len(asked) < 2 or not alone:
         return ()
     named = ", ".join(alone)
-    return (f"these runs share no question with any other, and cannot be compared: {named}",)
+    return (
+        f"these runs share no question with any other, and cannot be compared: {named}",
+    )
 
 
 def comparisons(study: Study) -> tuple[Comparison, ...]:
@@ -140,8 +143,14 @@ def comparisons(study: Study) -> tuple[Comparison, ...]:
     rows = [compare(study, i, j) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     adjusted = _adjusted([row.p for row in rows], real)
-    tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]
-    of_tasks = iter(_adjusted([told.p for told, _ in tasks], [held for _, held in tasks]))
+    tasks = [
+        (told, held)
+        for row, held in zip(rows, real, strict=True)
+        for told in row.by_task
+    ]
+    of_tasks = iter(
+        _adjusted([told.p for told, _ in tasks], [held for _, held in tasks])
+    )
     return tuple(
         replace(
             row,
@@ -154,7 +163,9 @@ def comparisons(study: Study) -> tuple[Comparison, ...]:
 
 def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
     families = (
-        holm([one if held is family else None for one, held in zip(p, real, strict=True)])
+        holm(
+            [one if held is family else None for one, held in zip(p, real, strict=True)]
+        )
         for family in (True, False)
     )
     return [a if b is None else b for a, b in zip(*families, strict=True)]
@@ -168,11 +179,16 @@ def _twos(study: Study) -> list[tuple[int, int]]:
     if len(every) <= COMPARED:
         return list(combinations(every, 2))
     right = [
-        table.lazy().filter(pl.col("kind") == "pairwise").select(pl.col("right").mean()).collect()
+        table.lazy()
+        .filter(pl.col("kind") == "pairwise")
+        .select(pl.col("right").mean())
+        .collect()
         for table in study.joined
     ]
     order = sorted(every, key=lambda i: -(right[i].item() or 0.0))
-    pairs = chain(combinations(order[:COMPARED], 2), ((order[0], k) for k in order[COMPARED:]))
+    pairs = chain(
+        combinations(order[:COMPARED], 2), ((order[0], k) for k in order[COMPARED:])
+    )
     return sorted((min(two), max(two)) for two in pairs)
 
 

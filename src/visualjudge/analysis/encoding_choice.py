@@ -36,7 +36,9 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     """Compare every two encodings of one task on their common pairs, with p by Holm. A pair counts
     by the mean of its orders and repeats.
     """
-    right = table.select("pair", "cluster", "encoding", pl.col("right").cast(pl.Float64))
+    right = table.select(
+        "pair", "cluster", "encoding", pl.col("right").cast(pl.Float64)
+    )
     wide = right.pivot(
         "encoding", index=["pair", "cluster"], values="right", aggregate_function="mean"
     )
@@ -47,7 +49,9 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
         ((figure, p),) = gaps(image_sums(wide.drop_nulls([first, second]), [], values))
         duels.append(EncodingDuel(first, second, figure, p))
     adjusted = holm([duel.p for duel in duels])
-    return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
+    return tuple(
+        replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True)
+    )
 
 
 def _worse(duel: EncodingDuel) -> str:
@@ -64,7 +68,9 @@ def recommend(table: pl.DataFrame, task: str, chance: float = 0.5) -> EncodingCh
     duels = compare_encodings(table)
     sums = image_sums(table, ["encoding"], RIGHT)
     found = sums.shares("right", "n")
-    tokens = dict(table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows())
+    tokens = dict(
+        table.group_by("encoding").agg(pl.col("tokens_in").mean()).iter_rows()
+    )
     names = sums.keys["encoding"].to_list()
     shares = {name: found[k] for k, name in enumerate(names)}
     names.sort(key=lambda name: (shares[name].value or 0.0, name), reverse=True)
@@ -73,7 +79,8 @@ def recommend(table: pl.DataFrame, task: str, chance: float = 0.5) -> EncodingCh
     sides = [side for duel in duels for side in (duel, duel.turned)]
     apart = {duel.second: duel for duel in sides if duel.first == best}
     rows = tuple(
-        Encoding(name, shares[name], tokens[name], _standing(name, best, apart)) for name in names
+        Encoding(name, shares[name], tokens[name], _standing(name, best, apart))
+        for name in names
     )
     reason = _why_none(rows, shares[best], apart, chance)
     return EncodingChoice(task, None if reason else best, reason, rows, duels)
@@ -94,7 +101,10 @@ def _standing(name: str, best: str, apart: Mapping[str, EncodingDuel]) -> str:
 
 
 def _why_none(
-    rows: Sequence[Encoding], best: Estimate, apart: Mapping[str, EncodingDuel], chance: float
+    rows: Sequence[Encoding],
+    best: Estimate,
+    apart: Mapping[str, EncodingDuel],
+    chance: float,
 ) -> str | None:
     if len(rows) == 1:
         return f"only {rows[0].name}"

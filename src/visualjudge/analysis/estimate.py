@@ -101,12 +101,16 @@ class Spread:
 def divided(top: Any, bottom: Any, empty: float = 0.0) -> FloatArray:
     """Return ``top`` / ``bottom``, and ``empty`` where nothing counts."""
     return np.asarray(
-        np.divide(top, bottom, out=np.full(bottom.shape, empty), where=bottom > 0), dtype=float
+        np.divide(top, bottom, out=np.full(bottom.shape, empty), where=bottom > 0),
+        dtype=float,
     )
 
 
 def spread(
-    influence: FloatArray, weights: FloatArray, column: IntArray | None = None, columns: int = 1
+    influence: FloatArray,
+    weights: FloatArray,
+    column: IntArray | None = None,
+    columns: int = 1,
 ) -> Spread:
     """Return the spread of figures from one entry per image and figure: the figure less the figure
     without that image, and the image's number of cases.
@@ -120,7 +124,10 @@ def spread(
 
 
 def ratio(
-    top: FloatArray, bottom: FloatArray, column: IntArray | None = None, columns: int = 1
+    top: FloatArray,
+    bottom: FloatArray,
+    column: IntArray | None = None,
+    columns: int = 1,
 ) -> tuple[FloatArray, Spread]:
     """Return Σ ``top`` / Σ ``bottom`` of each column and its spread, from one entry per image and
     column.
@@ -129,7 +136,9 @@ def ratio(
     total, cases = sums(place, top, columns), sums(place, bottom, columns)
     value = divided(total, cases, np.nan)
     rest = cases[place] - bottom
-    without = np.divide(total[place] - top, rest, out=value[place].copy(), where=rest > 0)
+    without = np.divide(
+        total[place] - top, rest, out=value[place].copy(), where=rest > 0
+    )
     return value, spread(np.nan_to_num(value[place] - without), bottom, place, columns)
 
 
@@ -180,8 +189,14 @@ def shares(
         Sum of the squared weights of one image's cases, if ``top`` and ``bottom`` are weighted.
     """
     kept = np.asarray(bottom) > 0
-    place = np.zeros(kept.size, dtype=np.int64) if column is None else np.asarray(column)
-    top, bottom, place = np.asarray(top, float)[kept], np.asarray(bottom, float)[kept], place[kept]
+    place = (
+        np.zeros(kept.size, dtype=np.int64) if column is None else np.asarray(column)
+    )
+    top, bottom, place = (
+        np.asarray(top, float)[kept],
+        np.asarray(bottom, float)[kept],
+        place[kept],
+    )
     value, found = ratio(top, bottom, place, columns)
     cases = sums(place, bottom, columns)
     weights = bottom if squares is None else np.asarray(squares, float)[kept]
@@ -192,7 +207,9 @@ def shares(
     return Shares(value, low, high, cases, found.images)
 
 
-def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float = TAIL) -> Ends:
+def share_ends(
+    value: FloatArray, found: Spread, cases: FloatArray, tail: float = TAIL
+) -> Ends:
     """Return Korn and Graubard's interval of shares, (K,); ``cases`` bounds their independent cases
     from above (infinite: a design effect below 1 is possible).
     """
@@ -204,7 +221,9 @@ def share_ends(value: FloatArray, found: Spread, cases: FloatArray, tail: float 
     return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
-def jeffreys_bound(value: FloatArray, found: Spread, cases: FloatArray, tail: float) -> FloatArray:
+def jeffreys_bound(
+    value: FloatArray, found: Spread, cases: FloatArray, tail: float
+) -> FloatArray:
     """Return the upper ends, at level 1 − ``tail``, of shares above 0 by Jeffreys' prior for the
     effective cases: right on average, where Clopper and Pearson's is right at least (Brown, Cai &
     DasGupta 2001).
@@ -232,7 +251,9 @@ def _effective_cases(
                       where=found.variance > TINY**2)  # fmt: skip
     bounded = np.minimum(alike, cases)
     # t of the cases over t of the images: both are the normal for many
-    narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(tail, np.maximum(found.df, 1.0))
+    narrower = t_isf(tail, np.clip(cases - 1, 1, 1e9)) / t_isf(
+        tail, np.maximum(found.df, 1.0)
+    )
     bounded = bounded * np.minimum(narrower, 1.0) ** 2
     return p, np.where(certain | ~np.isfinite(bounded), found.effective, bounded)
 
@@ -250,7 +271,11 @@ def _paired_error(
 
 
 def gap_ends(
-    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray, tail: float = TAIL
+    value: FloatArray,
+    found: Spread,
+    apart: FloatArray,
+    cases: FloatArray,
+    tail: float = TAIL,
 ) -> Ends:
     """Return the interval of differences of two shares of the same cases; NaN where undefined.
     ``apart`` counts the cases that only one of the two has right.
@@ -261,13 +286,17 @@ def gap_ends(
     reach = t_isf(tail, found.df) * _paired_error(value, found, apart, cases)
     edge = 1 - tail ** (1 / np.maximum(found.effective, 1))
     one_way = np.abs(value) >= 1 - TINY
-    reach = np.maximum(reach, np.where(apart <= 0, edge, np.where(one_way, 2 * edge, 0)))
+    reach = np.maximum(
+        reach, np.where(apart <= 0, edge, np.where(one_way, 2 * edge, 0))
+    )
     told = found.enough & np.isfinite(value)
     low, high = np.maximum(value - reach, -1), np.minimum(value + reach, 1)
     return np.where(told, low, np.nan), np.where(told, high, np.nan)
 
 
-def gap_p(value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray) -> FloatArray:
+def gap_p(
+    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray
+) -> FloatArray:
     """Return the two-sided p of no difference, by the same standard error as :func:`gap_ends`."""
     return _p(value, _paired_error(value, found, apart, cases), found)
 
@@ -290,7 +319,9 @@ def correlation_ends(value: FloatArray, found: Spread) -> Ends:
     r = np.where(inside, value, 0.0)
     low, high = mean_ends(np.arctanh(r), Spread(found.variance / (1 - r**2) ** 2, found.images,
                                                 found.effective))  # fmt: skip
-    return np.where(inside, np.tanh(low), np.nan), np.where(inside, np.tanh(high), np.nan)
+    return np.where(inside, np.tanh(low), np.nan), np.where(
+        inside, np.tanh(high), np.nan
+    )
 
 
 def test(value: FloatArray, found: Spread) -> FloatArray:
@@ -303,7 +334,9 @@ def _p(value: FloatArray, error: FloatArray, found: Spread) -> FloatArray:
     size = np.abs(np.nan_to_num(value))
     scaled = np.divide(size, error, out=np.zeros(size.size), where=error > TINY)
     signs = np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0))
-    p = np.where(error > TINY, 2 * t_sf(scaled, found.df), np.where(size < TINY, 1.0, signs))
+    p = np.where(
+        error > TINY, 2 * t_sf(scaled, found.df), np.where(size < TINY, 1.0, signs)
+    )
     told = (found.images >= 2) & (found.effective > 1.5) & np.isfinite(value)
     return np.where(told, p, np.nan)
 
@@ -314,7 +347,9 @@ def holm(
     """Return Holm's step-down adjustment of the p-values that are known; None stays None.
     ``weights`` (one for each p) divide the level among the tests; by default all are equal.
     """
-    weight = np.ones(len(p_values)) if weights is None else np.asarray(weights, dtype=float)
+    weight = (
+        np.ones(len(p_values)) if weights is None else np.asarray(weights, dtype=float)
+    )
     known = sorted((p / weight[i], i) for i, p in enumerate(p_values) if p is not None)
     left = float(sum(weight[i] for _, i in known))
     out: list[float | None] = [None] * len(p_values)

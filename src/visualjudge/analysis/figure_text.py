@@ -14,7 +14,9 @@ NONE = "–"
 
 def percent(value: float | None, digits: int = 1) -> str:
     """Format a share in per cent: 0.8066 → 80.7 %."""
-    return NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
+    return (
+        NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
+    )
 
 
 def points(value: float | None) -> str:
@@ -32,7 +34,11 @@ def number(value: float | None, digits: int = 2) -> str:
     if value is None or value != value:
         return NONE
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
-    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
+    return (
+        text.lstrip("-")
+        if float(text.replace(",", "")) == 0
+        else text.replace("-", "\u2212")
+    )
 
 
 def lower_first(text: str) -> str:
@@ -69,7 +75,8 @@ def percents(ends: Ends) -> str:
     if ends is None:
         return NONE
     return " to ".join(
-        NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212") for end in ends
+        NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212")
+        for end in ends
     )
 
 
@@ -93,9 +100,7 @@ def ranks(found: tuple[int, int] | None) -> str:
 
 number3, span3 = partial(number, digits=3), partial(span, digits=3)
 RANKS_NOTE = "Ranks: the ranks that each source may have by itself (95 %)."
-GROUPS_NOTE = (
-    "Sources are compared only within a group, that is, in tasks that compare the same sources."
-)
+GROUPS_NOTE = "Sources are compared only within a group, that is, in tasks that compare the same sources."
 
 
 def p_value(value: float | None) -> str:

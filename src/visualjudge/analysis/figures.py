@@ -91,7 +91,9 @@ class DatasetFacts:
             f"{_of(self.images_asked, self.images)} images"
         )
         asked += f", and {self.probed:,} more for probes" if self.probed else ""
-        return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
+        return asked + (
+            f"; only those with {' and '.join(self.where)}" if self.where else ""
+        )
 
 
 def _of(part: int, whole: int) -> str:
@@ -168,23 +170,37 @@ class Photograph:
     @property
     def least(self) -> Estimate:
         """The smaller gain: a judge that needs the photograph gains over both replacements."""
-        return min((part.gain for part in self.asked), key=lambda gain: gain.value or 0.0)
+        return min(
+            (part.gain for part in self.asked), key=lambda gain: gain.value or 0.0
+        )
 
     @property
     def state(self) -> Need:
         """Whether the judge needs the photograph."""
         if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
             return "not_shown"
-        if any(part.inner is not None and part.inner[1] < MARGIN for part in self.asked):
+        if any(
+            part.inner is not None and part.inner[1] < MARGIN for part in self.asked
+        ):
             return "not_needed"
         lower = [(part.gain.interval or (None,))[0] for part in self.asked]
-        return "needed" if all(low is not None and low > 0 for low in lower) else "not_shown"
+        return (
+            "needed"
+            if all(low is not None and low > 0 for low in lower)
+            else "not_shown"
+        )
 
     @property
     def sentence(self) -> str:
         """The state and the smaller gain."""
-        over = "grey" if self.grey and self.least is self.grey.gain else "another photograph"
-        return f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over {over}."
+        over = (
+            "grey"
+            if self.grey and self.least is self.grey.gain
+            else "another photograph"
+        )
+        return (
+            f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over {over}."
+        )
 
 
 @dataclass(frozen=True)
@@ -285,7 +301,9 @@ class EncodingDuel:
     @property
     def turned(self) -> EncodingDuel:
         """The comparison of the second with the first."""
-        return replace(self, first=self.second, second=self.first, gap=scaled(self.gap, -1))
+        return replace(
+            self, first=self.second, second=self.first, gap=scaled(self.gap, -1)
+        )
 
 
 @dataclass(frozen=True)
@@ -359,7 +377,10 @@ class Leaderboard:
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:
         """Return each group's name and rows. Only the rows of a group have a common axis."""
         names = dict.fromkeys(row.group for row in self.rows)
-        return tuple((name, tuple(row for row in self.rows if row.group == name)) for name in names)
+        return tuple(
+            (name, tuple(row for row in self.rows if row.group == name))
+            for name in names
+        )
 
 
 @dataclass(frozen=True)

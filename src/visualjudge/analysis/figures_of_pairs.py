@@ -32,14 +32,23 @@ def macro(pairs: pl.DataFrame) -> Estimate:
     image, place = estimate.renumbered(sums.cluster)
     bottom, squares, beyond = (
         estimate.sums(place, values, image.size)
-        for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
+        for values in (
+            weight * n,
+            weight**2 * n,
+            weight * (sums.columns["top"] - value[cell] * n),
+        )
     )
     share = shares(beyond + value.mean() * bottom, bottom, squares=squares)[0]
     few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
         return share
-    first, more = sums.keys["task"].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
-    why = f"a task with {estimate.too_few()}: {first}" + (f" and {more} more" if more else "")
+    first, more = (
+        sums.keys["task"].cast(pl.String).filter(pl.Series(few))[0],
+        int(few.sum()) - 1,
+    )
+    why = f"a task with {estimate.too_few()}: {first}" + (
+        f" and {more} more" if more else ""
+    )
     return replace(share, interval=None, n=int(n.sum()), why=why)
 
 
@@ -59,7 +68,9 @@ def kappa_with_truth(pairs: pl.DataFrame) -> Estimate:
         return Estimate(None, None, pairs.height, images, UNANSWERED)
     said = _choices(pairs, "text", "usable", -1.0)
     true = pairs["answer"].cast(pl.String).replace_strict(CHOICES, default=-1.0)
-    return _kappa(np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy())
+    return _kappa(
+        np.stack([said, true.to_numpy().astype(float)]), pairs["cluster"].to_numpy()
+    )
 
 
 def kappa_of_two(both: pl.DataFrame) -> Estimate:

@@ -25,7 +25,14 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, divided, renumbered, t_isf, t_sf
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    TAIL,
+    divided,
+    renumbered,
+    t_isf,
+    t_sf,
+)
 from visualjudge.core.records import FloatArray, IntArray
 
 MANY_IMAGES = 40
@@ -91,17 +98,25 @@ def fit(
     large = x.shape[0] * x.shape[1] > MOST_CELLS
     rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float, copy=False)
     values, vectors = np.linalg.eigh(_product(rows))
-    basis = vectors[:, values > FLAT * values.max(initial=0.0)]  # of what the data determine
+    basis = vectors[
+        :, values > FLAT * values.max(initial=0.0)
+    ]  # of what the data determine
     lift = np.eye(rows.shape[1]) if large else basis
     if not large:  # by these alone, which are far fewer where most sources do not play
         rows, basis = rows @ basis, np.eye(basis.shape[1])
     beta, pace = np.zeros(rows.shape[1]), 1.0
     # with the penalty no weight vanishes: what the data determine can be inverted, ten times faster
-    invert = np.linalg.inv if penalised else partial(np.linalg.pinv, rcond=FLAT, hermitian=True)
+    invert = (
+        np.linalg.inv
+        if penalised
+        else partial(np.linalg.pinv, rcond=FLAT, hermitian=True)
+    )
     for _ in range(STEPS):
         mean, weight = _mean(rows @ beta, link)
         information = _product(rows, None if link == "identity" else weight)
-        inverse = np.asarray(basis @ invert(basis.T @ information @ basis) @ basis.T, float)
+        inverse = np.asarray(
+            basis @ invert(basis.T @ information @ basis) @ basis.T, float
+        )
         residual = y - mean
         if penalised:
             lever = weight * (rows @ inverse * rows).sum(1)
@@ -125,14 +140,18 @@ def fit(
     far = moved(rows, weight, residual, place, inverse, many) @ lift.T
     determined = np.diag(lift @ inverse @ information @ lift.T)
     alone, beta = lift @ alone @ lift.T, lift @ beta
-    return Fit(beta, far, far.T @ far, alone, determined, residual, names.size, penalised)
+    return Fit(
+        beta, far, far.T @ far, alone, determined, residual, names.size, penalised
+    )
 
 
 def _likelihood(rows: Any, y: FloatArray, beta: FloatArray, basis: FloatArray) -> float:
     """Return the logarithm of the likelihood times Jeffreys' prior."""
     eta = rows @ beta
     information = basis.T @ _product(rows, _mean(eta, "logit")[1]) @ basis
-    return float(y @ eta - np.logaddexp(0, eta).sum() + np.linalg.slogdet(information)[1] / 2)
+    return float(
+        y @ eta - np.logaddexp(0, eta).sum() + np.linalg.slogdet(information)[1] / 2
+    )
 
 
 def _dense(table: Any) -> FloatArray:
@@ -209,7 +228,8 @@ def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray
     cell = renumbered(image * (int(question.max()) + 1) + question)[1]
     ones = np.ones(values.size)
     total, count = (
-        np.bincount(image, one)[image] - np.bincount(cell, one)[cell] for one in (values, ones)
+        np.bincount(image, one)[image] - np.bincount(cell, one)[cell]
+        for one in (values, ones)
     )
     mean = divided(total, count)
     return mean if float(mean @ values) > 0 else np.zeros(values.size)

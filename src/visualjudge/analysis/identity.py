@@ -45,7 +45,9 @@ def moved(rows: tuple[ServedBy, ...]) -> list[str]:
         + ("" if row.accuracy is None else f" ({100 * row.accuracy:.1f} % right)")
         for row in rows
     ]
-    return [f"the model moved: the run was answered by {len(rows)}: {', '.join(shown)} verdicts"]
+    return [
+        f"the model moved: the run was answered by {len(rows)}: {', '.join(shown)} verdicts"
+    ]
 
 
 def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
@@ -56,7 +58,9 @@ def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
         [str(Served(row.model, row.fingerprint)) for row in judge.identity]
         for judge in (first, second)
     )
-    found = [one for one in changes(first.info, second.info) if one.name not in _QUESTIONS]
+    found = [
+        one for one in changes(first.info, second.info) if one.name not in _QUESTIONS
+    ]
     if not (before and after) or (set(before) == set(after)) is not bool(found):
         return []
     if found:
@@ -71,8 +75,14 @@ def efforts(judges: Sequence[JudgeResult]) -> Table:
     """Return right answers, tokens, cost and cut replies by effort; no rows if the judges do not
     differ in it.
     """
-    named = [(judge, (judge.info.get("parameters") or {}).get("effort")) for judge in judges]
-    rows = [_effort(judge, effort) for judge, effort in named if judge.tokens_out is not None]
+    named = [
+        (judge, (judge.info.get("parameters") or {}).get("effort")) for judge in judges
+    ]
+    rows = [
+        _effort(judge, effort)
+        for judge, effort in named
+        if judge.tokens_out is not None
+    ]
     columns = (
         "Judge",
         "Effort",
@@ -84,7 +94,9 @@ def efforts(judges: Sequence[JudgeResult]) -> Table:
     )
     differ = len({str(effort) for _, effort in named}) > 1
     numeric = (False, False, *[True] * (len(columns) - 2))
-    return Table(columns, tuple(rows) if differ else (), title="Effort", numeric=numeric)
+    return Table(
+        columns, tuple(rows) if differ else (), title="Effort", numeric=numeric
+    )
 
 
 def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
@@ -96,5 +108,9 @@ def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
         number((judge.tokens_in or 0) + (judge.tokens_out or 0)),
         number(total.get("tokens_thinking")),
         NONE if not total.get("cost") else money(total["cost"]),
-        percent(judge.status.get("truncated", 0) / judge.verdicts if judge.verdicts else None),
+        percent(
+            judge.status.get("truncated", 0) / judge.verdicts
+            if judge.verdicts
+            else None
+        ),
     )

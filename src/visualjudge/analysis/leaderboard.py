@@ -74,18 +74,24 @@ def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
     groups = source_groups(edges)
     known = sorted({(group, source) for (_, source), group in groups.items()})
     place = {pair: k for k, pair in enumerate(known)}
-    rows = [(task, source, place[group, source]) for (task, source), group in groups.items()]
+    rows = [
+        (task, source, place[group, source]) for (task, source), group in groups.items()
+    ]
     return known, pl.DataFrame(
         rows, {"task": pl.String, "source": pl.String, "place": pl.Int64}, orient="row"
     )
 
 
-def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") -> pl.Series:
+def places_of(
+    rows: pl.DataFrame, places: pl.DataFrame, source: str = "source"
+) -> pl.Series:
     """Return the place of each row's ``task`` and ``source``; null if it has none."""
     each = rows.select(
         pl.col("task").cast(pl.String), pl.col(source).cast(pl.String).alias("source")
     )
-    return each.join(places, on=["task", "source"], how="left", maintain_order="left")["place"]
+    return each.join(places, on=["task", "source"], how="left", maintain_order="left")[
+        "place"
+    ]
 
 
 def _connected(edges: list[Edge]) -> list[list[str]]:
@@ -113,7 +119,9 @@ EQUAL = 1e-9
 
 def points(answer: str) -> pl.Expr:
     """Return the points of option A for an answer: 1, 0, or ½ for a tie."""
-    return pl.col(answer).replace_strict({"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64)
+    return pl.col(answer).replace_strict(
+        {"A": 1.0, "B": 0.0}, default=0.5, return_dtype=pl.Float64
+    )
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
@@ -146,31 +154,45 @@ def leaderboard(table: pl.DataFrame, questions: pl.DataFrame) -> Leaderboard:
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return Leaderboard((), games.height, False)
-    played = games.with_columns(a=places_of(games, places, "a"), b=places_of(games, places, "b"))
+    played = games.with_columns(
+        a=places_of(games, places, "a"), b=places_of(games, places, "b")
+    )
     rows, penalised = list[SourceRow](), False
     for name in sorted({group for group, _ in known}):
         own = [place for place, (group, _) in enumerate(known) if group == name]
-        inside = played.filter(pl.col("a").is_in(own)).with_columns(pl.col("a", "b") - own[0])
+        inside = played.filter(pl.col("a").is_in(own)).with_columns(
+            pl.col("a", "b") - own[0]
+        )
         board, endless = _board(name, [known[place][1] for place in own], inside)
         rows += board
         penalised |= endless
     return Leaderboard(tuple(rows), games.height, penalised)
 
 
-def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[SourceRow], bool]:
+def _board(
+    group: str, names: list[str], games: pl.DataFrame
+) -> tuple[list[SourceRow], bool]:
     """Return the sources of a group, whose indices ``games`` uses, in the judge's order, and
     whether the fit was penalised, as it is where the wins do not bound every strength.
     """
     a, b = (games[name].to_numpy().astype(np.int64) for name in ("a", "b"))
-    outcome, image = games["outcome"].to_numpy().astype(float), games["cluster"].to_numpy()
+    outcome, image = (
+        games["outcome"].to_numpy().astype(float),
+        games["cluster"].to_numpy(),
+    )
     rows = np.arange(a.size)
     shape, ones = (a.size, len(names)), np.ones(a.size)
     first, second = (sparse.csr_array((ones, (rows, side)), shape) for side in (a, b))
     played, penalised = first - second, not _bounded(first, second, outcome)
     found = equal = fit(played, outcome, image, penalised=penalised)
     if beside := _beside(games, len(names)):
-        equal = fit(sparse.hstack([played, *beside]), outcome, image, penalised=penalised)
-    at, reach = equal.coefficients, equal.variance(np.eye(len(names), len(names) + len(beside)))
+        equal = fit(
+            sparse.hstack([played, *beside]), outcome, image, penalised=penalised
+        )
+    at, reach = (
+        equal.coefficients,
+        equal.variance(np.eye(len(names), len(names) + len(beside))),
+    )
     member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
     games_of = (member @ (first + second)).toarray()
     met, images = games_of.sum(0), (games_of > 0).sum(0)
@@ -185,7 +207,9 @@ def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[Sour
     known = np.isin(why, ["", NEVER_LOST, NEVER_WON])
     apart = np.minimum(freedom[:, None], freedom)
     sets = rank_sets(np.where(known, value, np.nan), found.floored, apart)
-    ranks = 1 + value.size - np.searchsorted(np.sort(value), value + EQUAL, side="right")
+    ranks = (
+        1 + value.size - np.searchsorted(np.sort(value), value + EQUAL, side="right")
+    )
     out = []
     for i, name in enumerate(names):
         low, high = interval(float(value[i]), float(spread[i]), float(freedom[i]))
@@ -198,7 +222,9 @@ def _board(group: str, names: list[str], games: pl.DataFrame) -> tuple[list[Sour
             ends = interval(float(at[i]), float(reach[i]), float(freedom[i]))
             controlled = Estimate(float(at[i]), ends, int(met[i]), int(images[i]))
         rank_set = sets[i] or (1, value.size)
-        out.append(SourceRow(name, group, strength, int(ranks[i]), bound, rank_set, controlled))
+        out.append(
+            SourceRow(name, group, strength, int(ranks[i]), bound, rank_set, controlled)
+        )
     return sorted(out, key=lambda row: row.rank), found.penalised
 
 
@@ -209,7 +235,9 @@ def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
     found = (games[name].fill_null(0) for name in COVARIATES if name in games.columns)
     least = LEAST_GAMES * (sources + len(COVARIATES))
     told = [x.to_numpy().astype(float) for x in found if (x != 0).sum() >= least]
-    return [sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean())) for x in told]
+    return [
+        sparse.csr_array(x[:, None] / np.sqrt((x[x != 0] ** 2).mean())) for x in told
+    ]
 
 
 def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:

@@ -35,7 +35,9 @@ def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
     """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it applies."""
     for rule in RULES:
         applies = pairs.select("cluster", "task", hit=more(rule)).drop_nulls("hit")
-        sums = image_sums(applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")})
+        sums = image_sums(
+            applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")}
+        )
         value, found = sums.ratio("hit", "n")
         shares, p = sums.shares("hit", "n"), test(value - OF_TWO, found)
         for k in range(sums.cells if applies.height or not by else 0):
@@ -48,7 +50,9 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
     p by Holm over all rows is below 5 % and the interval also excludes ½: the test uses the share's
     own scale, and the interval allows for few and unequal images.
     """
-    pairs = questions.filter((pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"]))
+    pairs = questions.filter(
+        (pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"])
+    )
     if pairs.is_empty():
         return ()
     rows = list(_rows(pairs, ()))
@@ -56,7 +60,9 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
     rows += [row for row in _rows(pairs, ("task",)) if row.share.n < whole[row.rule]]
     adjusted = holm([row.p for row in rows])
     return tuple(
-        replace(row, p_holm=p, flagged=p is not None and p < LEVEL and _apart(row.share))
+        replace(
+            row, p_holm=p, flagged=p is not None and p < LEVEL and _apart(row.share)
+        )
         for row, p in zip(rows, adjusted, strict=True)
     )
 

@@ -23,7 +23,12 @@ from visualjudge.core.jsons import Fields, Json
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords
-from visualjudge.runs.folder import RunFolder, check_questions, distinct_names, excluded_raters
+from visualjudge.runs.folder import (
+    RunFolder,
+    check_questions,
+    distinct_names,
+    excluded_raters,
+)
 
 
 def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
@@ -50,7 +55,9 @@ def without_order(answered: pl.DataFrame) -> pl.DataFrame:
     In such a run "BA" only means that the options in the table are exchanged; these verdicts become
     repeats.
     """
-    exchanged = pl.when(pl.col("order") == "BA").then(pl.col("repeat").max() + 1).otherwise(0)
+    exchanged = (
+        pl.when(pl.col("order") == "BA").then(pl.col("repeat").max() + 1).otherwise(0)
+    )
     unknown = pl.lit(None, pl.Boolean)
     return answered.with_columns(
         order=pl.lit("unknown").cast(WORD),
@@ -85,7 +92,9 @@ def _runs_below(folder: Path) -> str:
     """
     if (folder / "dataset.json").is_file():
         return f"; it is a dataset: `visualjudge judge {folder} --out RUN` makes a run"
-    found = sorted(str(place.parent) for place in folder.glob("*/run.json"))[:_MOST_NAMED]
+    found = sorted(str(place.parent) for place in folder.glob("*/run.json"))[
+        :_MOST_NAMED
+    ]
     return f", such as {', '.join(found)}" if found else ""
 
 
@@ -107,7 +116,9 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
             "hold, left out"
         )
     changed = (
-        None if run.folder is None else check_questions(run.folder, run.info, digest, named=named)
+        None
+        if run.folder is None
+        else check_questions(run.folder, run.info, digest, named=named)
     )
     problems += [changed] if changed else []
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
@@ -142,12 +153,18 @@ def load_study(folders: Sequence[str | Path], *, options: MeasureOptions) -> Stu
             else "; a dataset that was moved is named with --dataset (dataset in Python)"
         )
         raise UsageError(f"{error}{hint}") from None
-    runs = (_run(home, name, told[home], table) for home, name in distinct_names(told).items())
+    runs = (
+        _run(home, name, told[home], table)
+        for home, name in distinct_names(told).items()
+    )
     digests = [meta["digests"].get(place) for place in places.values()]
     checked = tuple(
-        _checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True)
+        _checked(*each, named=dataset is not None)
+        for each in zip(runs, digests, strict=True)
     )
-    whole = Study(table, checked, meta, roots[0], options.seed, (), lambda ids: find(roots, ids))
+    whole = Study(
+        table, checked, meta, roots[0], options.seed, (), lambda ids: find(roots, ids)
+    )
     return narrowed(whole, roots, options)
 
 
@@ -163,13 +180,18 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     """
     if not part.stated:
         return study
-    sets = [load_dataset(root).questions for root in roots]  # one is read in constant memory
-    every = sets[0] if len(sets) == 1 else [question for some in sets for question in some]
+    sets = [
+        load_dataset(root).questions for root in roots
+    ]  # one is read in constant memory
+    every = (
+        sets[0] if len(sets) == 1 else [question for some in sets for question in some]
+    )
     wanted = [question.id for question in chosen(every, part)]
     kept = study.questions.filter(pl.col("id").is_in(wanted))
     asked = pl.col("question").is_in(kept["question"].implode())
     runs = tuple(
-        replace(run, answered=run.answered.filter(asked), expected=None) for run in study.runs
+        replace(run, answered=run.answered.filter(asked), expected=None)
+        for run in study.runs
     )
     return replace(study, questions=kept, runs=runs, where=part.stated)
 
@@ -180,7 +202,9 @@ def _run(home: Path, name: str, info: Fields, questions: pl.DataFrame) -> Run:
     answered = join(questions, verdicts)
     asked, foreign = info.get("asked"), verdicts.height - answered.height
     expected = asked if isinstance(asked, int) else None
-    run = Run(name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign)
+    run = Run(
+        name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign
+    )
     if not run.order_shown:
         return replace(run, answered=without_order(answered))
     if not run.of_people:

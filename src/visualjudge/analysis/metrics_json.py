@@ -28,7 +28,11 @@ def document(results: Results, card: Card) -> Json:
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
-        "bootstrap": {"clusters": results.clusters, "draws": DRAWS, "seed": results.seed},
+        "bootstrap": {
+            "clusters": results.clusters,
+            "draws": DRAWS,
+            "seed": results.seed,
+        },
     }
 
 
@@ -49,7 +53,15 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Json:
 
 
 HEADLINE = (
-    *("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s"),
+    *(
+        "judge",
+        "simulated",
+        "verdicts",
+        "questions",
+        "status",
+        "tokens",
+        "latency_median_s",
+    ),
     *("pairwise", "ranking", "scoring"),
 )
 CELLS = ("by_task", "by_encoding", "by_error_type")
@@ -62,11 +74,17 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     for judge in metrics["judges"]:
         found = {
             "headline": [{name: judge[name] for name in HEADLINE}],
-            **{name: [{"cell": k, **row} for k, row in judge[name].items()] for name in CELLS},
+            **{
+                name: [{"cell": k, **row} for k, row in judge[name].items()]
+                for name in CELLS
+            },
             **{name: judge[name] for name in LISTS},
             "leaderboard": judge["leaderboard"]["rows"],
             "pairs": [
-                {"judge_prefers_a" if key == "judge" else key: end for key, end in pair.items()}
+                {
+                    "judge_prefers_a" if key == "judge" else key: end
+                    for key, end in pair.items()
+                }
                 for pair in judge["answer"]["pairs"]
             ],
             "encoding_comparisons": [
@@ -76,7 +94,9 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
             ],
         }
         for name, own in found.items():
-            rows.setdefault(name, []).extend({"judge": judge["judge"], **row} for row in own)
+            rows.setdefault(name, []).extend(
+                {"judge": judge["judge"], **row} for row in own
+            )
     rows |= {name: list(metrics[name]) for name in ("comparisons", "leak_audit")}
     return {
         name: pl.from_dicts(list(map(_flat, found)), infer_schema_length=None)

@@ -58,7 +58,11 @@ class Panel:
     @property
     def persons(self) -> list[str]:
         """The names of the people."""
-        return [name for name, judge in zip(self.raters, self.is_judge, strict=True) if not judge]
+        return [
+            name
+            for name, judge in zip(self.raters, self.is_judge, strict=True)
+            if not judge
+        ]
 
 
 @dataclass(frozen=True)
@@ -138,15 +142,23 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     raters = table["rater"].unique().sort().to_list()
     for name in judges:
         if name not in raters:
-            raise UsageError(f"--judge {name}: no such rater; must be {one_of(name, raters)}")
-    kinds = table.filter(pl.col("kind") == "judge") if "kind" in table.columns else table.clear()
+            raise UsageError(
+                f"--judge {name}: no such rater; must be {one_of(name, raters)}"
+            )
+    kinds = (
+        table.filter(pl.col("kind") == "judge")
+        if "kind" in table.columns
+        else table.clear()
+    )
     named = {*judges, *kinds["rater"]}
     out = []
     for (dimension,), part in sorted(table.group_by(["dimension"])):
         raters, items, sources = (part[name].unique().sort().to_list() for name in CELL)
         is_judge = np.array([name in named for name in raters])
         scores = _scores(part, (len(raters), len(items), len(sources)))
-        out.append(Panel(str(dimension), raters, sources, scores, is_judge, _images(part)))
+        out.append(
+            Panel(str(dimension), raters, sources, scores, is_judge, _images(part))
+        )
     return out
 
 
@@ -156,18 +168,23 @@ def _scores(part: pl.DataFrame, shape: tuple[int, int, int]) -> FloatArray:
     """
     mean = part.group_by(CELL).agg(pl.col("score").mean())
     out = np.full(shape, np.nan)
-    out[tuple(mean[name].rank("dense").to_numpy() - 1 for name in CELL)] = mean["score"].to_numpy()
+    out[tuple(mean[name].rank("dense").to_numpy() - 1 for name in CELL)] = mean[
+        "score"
+    ].to_numpy()
     return out
 
 
 def _images(part: pl.DataFrame) -> IntArray:
     """Return the index of the image of each item, items sorted."""
     image = (
-        pl.col("image").drop_nulls().first() if "image" in part.columns else pl.lit(None, pl.String)
+        pl.col("image").drop_nulls().first()
+        if "image" in part.columns
+        else pl.lit(None, pl.String)
     )
     named = part.group_by("item").agg(image=image).sort("item")
     return np.unique(
-        named.select(pl.coalesce("image", "item")).to_series().to_numpy(), return_inverse=True
+        named.select(pl.coalesce("image", "item")).to_series().to_numpy(),
+        return_inverse=True,
     )[1]
 
 
@@ -211,14 +228,20 @@ def _row(
     image are left out in turn.
     """
     groups = correlation.jackknife_groups(images)
-    weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
+    weights = np.vstack(
+        [np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups]
+    )
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
     rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
-    items, sizes = int((rated > 0).sum()), estimate.sums(groups, rated, int(groups.max()) + 1)
+    items, sizes = (
+        int((rated > 0).sum()),
+        estimate.sums(groups, rated, int(groups.max()) + 1),
+    )
     mean_rho, mean_tau = _over_sources(rho), _over_sources(tau)
     told, alike = (
-        estimate.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b)
+        estimate.sums(images, values, int(images.max()) + 1)
+        for values in pair_order(a, b)
     )
     share = shares(alike, told, graded=True)
     return RaterRow(
@@ -238,7 +261,10 @@ def _row(
 def _over_sources(values: FloatArray) -> FloatArray:
     """Return the mean of each row over the sources that have a value."""
     return np.array(
-        [np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in values]
+        [
+            np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan
+            for row in values
+        ]
     )
 
 
@@ -248,9 +274,15 @@ def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
     """
     held = sizes > 0
     influence = np.nan_to_num(values[0] - values[1:])[held]
-    found = estimate.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
+    found = estimate.spread(
+        influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1
+    )
     low, high = estimate.correlation_ends(values[:1], found)
-    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) and np.isfinite(high[0]) else None
+    return (
+        (float(low[0]), float(high[0]))
+        if np.isfinite(low[0]) and np.isfinite(high[0])
+        else None
+    )
 
 
 def panel_rows(panel: Panel) -> list[RaterRow]:
@@ -259,7 +291,12 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     """
     name, images, people = panel.dimension, panel.images, panel.people
     rows = [
-        _row((name, panel.raters[i], "the people's mean", "judge"), scores, _mean(people), images)
+        _row(
+            (name, panel.raters[i], "the people's mean", "judge"),
+            scores,
+            _mean(people),
+            images,
+        )
         for i, scores in enumerate(panel.scores)
         if panel.is_judge[i] and people.shape[0]
     ]
@@ -269,7 +306,12 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
     people = np.where(judged | (not judged.any()), people, np.nan)
     own = [
-        _row((name, rater, OTHERS, "person"), people[i], _mean(np.delete(people, i, 0)), images)
+        _row(
+            (name, rater, OTHERS, "person"),
+            people[i],
+            _mean(np.delete(people, i, 0)),
+            images,
+        )
         for i, rater in enumerate(panel.persons)
     ]
     return [*rows, _ceiling(own), *own]
@@ -278,10 +320,17 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
     """Return the mean over people of their agreement with the others."""
     names = ("spearman", "kendall_tau", "pairwise_accuracy")
-    figures = np.array([[getattr(row, name) for row in people] for name in names], dtype=float)
+    figures = np.array(
+        [[getattr(row, name) for row in people] for name in names], dtype=float
+    )
     rho, tau, share = (known(value) for value in _over_sources(figures))
     items, pairs = max(row.items for row in people), sum(row.pairs for row in people)
-    who: tuple[str, str, str, Kind] = (people[0].dimension, "people, mean", OTHERS, "ceiling")
+    who: tuple[str, str, str, Kind] = (
+        people[0].dimension,
+        "people, mean",
+        OTHERS,
+        "ceiling",
+    )
     return RaterRow(*who, items, rho, None, tau, None, share, None, pairs)
 
 
@@ -325,7 +374,13 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
-            figures = (found.people, images, found.omega, found.by_image, found.advantage)
+            figures = (
+                found.people,
+                images,
+                found.omega,
+                found.by_image,
+                found.advantage,
+            )
             row = AltRow(panel.dimension, panel.raters[i], epsilon, *figures)
         except UsageError as error:
             row = replace(row, why=str(error))
@@ -335,7 +390,10 @@ def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[Alt
 
 def _answers(scores: FloatArray) -> dict[tuple[int, int], float]:
     """Return one rater's scores by item and source."""
-    return {(int(i), int(s)): float(scores[i, s]) for i, s in np.argwhere(np.isfinite(scores))}
+    return {
+        (int(i), int(s)): float(scores[i, s])
+        for i, s in np.argwhere(np.isfinite(scores))
+    }
 
 
 def _same_scale(judge: FloatArray, people: FloatArray) -> None:
@@ -373,7 +431,9 @@ def agreement(
             f"{again} ratings repeat an item that the rater has rated before; their mean counts",
             stacklevel=2,
         )
-    found = [(panel, level or level_of(panel, of_tasks)) for panel in panels(table, judges)]
+    found = [
+        (panel, level or level_of(panel, of_tasks)) for panel in panels(table, judges)
+    ]
     return PeopleAgreement(
         tuple(row for panel, _ in found for row in panel_rows(panel)),
         tuple(alpha_row(panel, kind) for panel, kind in found if panel.persons),

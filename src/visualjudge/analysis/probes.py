@@ -108,7 +108,11 @@ def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     each = table.group_by(*_UNIT, "probe_cue").agg(
         x=_sign(pl.col("text") == pl.col("probe_cue")).mean()
     )
-    return each.group_by(_UNIT).agg(pl.col("x").mean(), n=pl.len()).filter(pl.col("n") == 2)
+    return (
+        each.group_by(_UNIT)
+        .agg(pl.col("x").mean(), n=pl.len())
+        .filter(pl.col("n") == 2)
+    )
 
 
 def _against(
@@ -174,7 +178,9 @@ def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
             str(part["probe_design"][0]),
             effect.figure,
             _design(part).margin,
-            "fail" if _refuses_more(part, control) else _state(effect, _design(part), p),
+            "fail"
+            if _refuses_more(part, control)
+            else _state(effect, _design(part), p),
             int((~part["usable"]).sum()),
             str(part["id"][0]),
             p,
@@ -190,7 +196,10 @@ def _design(part: pl.DataFrame) -> Design:
 def _state(effect: _Effect, design: Design, p: float | None) -> ProbeState:
     """Return the state of a probe whose adjusted p is ``p``."""
     # a staircase has no margin: it is measured by the wider interval
-    low, high = (effect.inner if design.margin else effect.figure.interval) or (None, None)
+    low, high = (effect.inner if design.margin else effect.figure.interval) or (
+        None,
+        None,
+    )
     value = effect.figure.value
     if value is None or low is None or high is None or p is None:
         return "not_shown"
@@ -208,7 +217,9 @@ def _measured(table: pl.DataFrame, control: pl.DataFrame) -> _Effect:
     asked, n = compared["id"].n_unique(), compared.height
     answered = compared.filter("usable")["id"].n_unique()
     if answered < LEAST_QUESTIONS:
-        count = many(asked, "question") + ("" if asked == answered else f", {answered} answered")
+        count = many(asked, "question") + (
+            "" if asked == answered else f", {answered} answered"
+        )
         why = f"not measured: {count}; at least {LEAST_QUESTIONS} are needed"
         images = compared["cluster"].n_unique()
         return _Effect(Estimate(None, None, n, images, why), (None, None), None)
@@ -235,7 +246,9 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> _Effect:
     sums = image_sums(units, [], {"gap": x, "n": x.is_not_null(), "apart": x != 0})
     ((gap, p),) = gaps(sums)
     low, high = _inner(sums)
-    return _Effect(scaled(gap, scale, n), (low * scale, high * scale), p if gap.interval else None)
+    return _Effect(
+        scaled(gap, scale, n), (low * scale, high * scale), p if gap.interval else None
+    )
 
 
 def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
@@ -259,7 +272,9 @@ def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:
-    grey, other = (_without(pairs.filter(pl.col("name") == name)) for name in ("grey", "other"))
+    grey, other = (
+        _without(pairs.filter(pl.col("name") == name)) for name in ("grey", "other")
+    )
     return Photograph(task, grey, other)
 
 
@@ -278,7 +293,9 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     ((gain, _),) = gaps(sums)
     inner = _inner(sums) if gain.interval else None
     seen_share, blind_share = (sums.shares(name, "n")[0] for name in ("seen", "blind"))
-    return Without(seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique())
+    return Without(
+        seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique()
+    )
 
 
 def _inner(sums: ImageSums) -> tuple[float, float]:

@@ -50,7 +50,9 @@ def _psi(
     left, sigma = np.exp(-u), 1 / (1 + np.exp(-theta[2]))
     room = rise * (1 - sigma)
     lapses = -rise * sigma * (1 - sigma) * (1 - left)
-    gradient = np.stack([-room * left * u * shape, room * left * u * z, lapses], axis=-1)
+    gradient = np.stack(
+        [-room * left * u * shape, room * left * u * z, lapses], axis=-1
+    )
     return np.clip(floor + room * (1 - left), 1e-9, 1 - 1e-9), gradient
 
 
@@ -73,10 +75,14 @@ def _fit(
         psi, gradient = _psi(theta, logx, limits)
         variance = psi * (1 - psi)
         score = ((k - n * psi) / variance) @ gradient - (theta - prior) * PRECISION
-        information = (gradient * (n / variance)[:, None]).T @ gradient + np.diag(PRECISION)
+        information = (gradient * (n / variance)[:, None]).T @ gradient + np.diag(
+            PRECISION
+        )
         if gain < 1e-6 or damping > 1e8:
             break
-        step = np.linalg.solve(information + damping * np.diag(np.diag(information)), score)
+        step = np.linalg.solve(
+            information + damping * np.diag(np.diag(information)), score
+        )
         proposal = theta + np.clip(step, -1.5, 1.5)
         new = objective(proposal)
         if new >= value:
@@ -91,7 +97,9 @@ def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
     room, above = limits[1] / (1 + np.exp(theta[2])), TARGET - limits[0]
     if room <= above:
         return float("inf")
-    return float(np.exp(theta[0] + np.log(-np.log(1 - above / room)) / np.exp(theta[1])))
+    return float(
+        np.exp(theta[0] + np.log(-np.log(1 - above / room)) / np.exp(theta[1]))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +118,9 @@ class _Curve:
     slope: float | None
 
 
-def _parts_of(pairs: pl.DataFrame, *, scored: bool) -> Iterator[tuple[Scope, pl.DataFrame]]:
+def _parts_of(
+    pairs: pl.DataFrame, *, scored: bool
+) -> Iterator[tuple[Scope, pl.DataFrame]]:
     """Yield what curves are fitted to, pairs with their ``distance``: the margin of all, each task
     and each error type, where true scores are known; the gap in severity, where it is known, of all
     and each error type. A part that is all is left out.
@@ -119,7 +129,9 @@ def _parts_of(pairs: pl.DataFrame, *, scored: bool) -> Iterator[tuple[Scope, pl.
         ("margin", "margin", ("task", "error_type")),
         ("severity", "severity_gap", ("error_type",)),
     ):
-        rows = pairs.select("task", "error_type", "right", "usable", "cluster", distance=column)
+        rows = pairs.select(
+            "task", "error_type", "right", "usable", "cluster", distance=column
+        )
         rows = rows.filter(pl.col("distance") > 0)
         if not scored if against == "margin" else rows.is_empty():
             continue
@@ -148,13 +160,18 @@ def curves(
     of_all, of_parts = max(1, sum(tested)), max(1, len(tested) - sum(tested))
     adjusted = holm(slopes, [1 / (of_all if one else of_parts) for one in whole])
     return tuple(
-        _sensitivity(*part, curve, p) for part, curve, p in zip(kept, found, adjusted, strict=True)
+        _sensitivity(*part, curve, p)
+        for part, curve, p in zip(kept, found, adjusted, strict=True)
     )
 
 
 def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     read = float(rows["usable"].mean() or 0)  # type: ignore[arg-type]
-    if rows.height < LEAST_VERDICTS or rows["cluster"].n_unique() < LEAST_IMAGES or not read:
+    if (
+        rows.height < LEAST_VERDICTS
+        or rows["cluster"].n_unique() < LEAST_IMAGES
+        or not read
+    ):
         return None
     x, right = (rows[name].to_numpy().astype(float) for name in ("distance", "right"))
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
@@ -163,12 +180,17 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     n, k = np.bincount(which).astype(float), np.bincount(which, right).astype(float)
     limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / n
     theta, information = _fit(mean, n, k, limits)
-    jnd, clusters = _threshold(theta, limits), rows["cluster"].to_numpy().astype(np.int64)
+    jnd, clusters = (
+        _threshold(theta, limits),
+        rows["cluster"].to_numpy().astype(np.int64),
+    )
     psi, gradient = _psi(theta, np.log(mean), limits)
     weight = 1 / (psi * (1 - psi))[which]
     image, inverse = renumbered(clusters)[1], np.linalg.inv(information)
     rest = (right - psi[which]) * weight
-    far = moved(gradient[which], weight, rest, image, np.asarray(inverse, float), MANY_IMAGES)
+    far = moved(
+        gradient[which], weight, rest, image, np.asarray(inverse, float), MANY_IMAGES
+    )
     # how log m moves with θ where ψ(m; θ) = ¾: ψ's gradient over its slope in log m
     slopes = _psi(theta, np.log([min(jnd, x.max())]), limits)[1][0]
     error = float(np.linalg.norm(far @ slopes / slopes[0]))
@@ -212,9 +234,18 @@ def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
     tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
     group = renumbered(np.minimum(tenth, POINTS - 1))[1]
     total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))
-    return tuple(zip((far / total).tolist(), (right / total).tolist(), total.tolist(), strict=True))
+    return tuple(
+        zip(
+            (far / total).tolist(),
+            (right / total).tolist(),
+            total.tolist(),
+            strict=True,
+        )
+    )
 
 
-def curve(alpha: float, beta: float, lapse: float, floor: float, x: FloatArray) -> FloatArray:
+def curve(
+    alpha: float, beta: float, lapse: float, floor: float, x: FloatArray
+) -> FloatArray:
     """Return ψ at ``x`` ≥ 0."""
     return floor + (1 - floor - lapse) * (1 - np.exp(-((x / alpha) ** beta)))

@@ -59,10 +59,15 @@ def _frame(piece: bytes) -> pl.DataFrame:
     if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
         raise ValueError("fields")
     known = pl.all_horizontal(
-        pl.col("id", "task", "encoding", "question_type", "image_id", "answer").is_not_null()
+        pl.col(
+            "id", "task", "encoding", "question_type", "image_id", "answer"
+        ).is_not_null()
     )
     text = pl.col("answer").cast(pl.Float64, strict=False).is_null()
-    lengths = [pl.col(name).list.len() for name in ("annotation_ids", "final_scores", "sources")]
+    lengths = [
+        pl.col(name).list.len()
+        for name in ("annotation_ids", "final_scores", "sources")
+    ]
     same = pl.all_horizontal(known, *(length == lengths[0] for length in lengths)).all(
         ignore_nulls=False
     )
@@ -128,8 +133,12 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Fields]:
             )
     return numbered(table, " and ".join(map(str, roots))), {
         **meta,
-        "benchmarks": [said["benchmark"] for _, said in read.values() if said.get("benchmark")],
-        "digests": {root: said.get("questions_sha256") for root, (_, said) in read.items()},
+        "benchmarks": [
+            said["benchmark"] for _, said in read.values() if said.get("benchmark")
+        ],
+        "digests": {
+            root: said.get("questions_sha256") for root, (_, said) in read.items()
+        },
     }
 
 
@@ -153,10 +162,16 @@ def _of(table: pl.DataFrame, meta: Fields, root: Path) -> pl.DataFrame:
     return table.with_columns(benchmark=pl.lit(str(name or root.name)))
 
 
-def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: Path) -> None:
+def _refuse_others(
+    table: pl.DataFrame, other: pl.DataFrame, root: Path, first: Path
+) -> None:
     truth = ["answer", "truth", "annotations", "scores"]
-    both = table.select("id", *truth).join(other.select("id", *truth), on="id", suffix="_other")
-    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in truth)
+    both = table.select("id", *truth).join(
+        other.select("id", *truth), on="id", suffix="_other"
+    )
+    same = pl.all_horizontal(
+        pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in truth
+    )
     unlike = both.filter(~same)["id"]
     if unlike.len():
         raise DataError(
@@ -182,4 +197,6 @@ def _found(root: Path, wanted: set[str]) -> list[Question]:
             lines = [line.strip(b",\r\n") for line in file if line.startswith(starts)]
         if len(lines) == len(wanted):
             return [question_from_wire(jsons.loads(line)) for line in lines]
-    return [question for question in load_dataset(root).questions if question.id in wanted]
+    return [
+        question for question in load_dataset(root).questions if question.id in wanted
+    ]

@@ -27,7 +27,12 @@ import polars as pl
 
 from visualjudge.analysis.leaderboard import points
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
+from visualjudge.analysis.study_table import (
+    NO_REMARKS,
+    ColumnTypes,
+    Remarks,
+    remarks_on,
+)
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table, csv_table, readable, scan
@@ -62,7 +67,9 @@ def _read(path: Path) -> pl.DataFrame:
             table = scan(path)
             named = table.collect_schema().names()
             known = [name for name in named if name in (*COLUMNS, *OPTIONAL)]
-            return table.select(known if {"rater", "score"} & set(named) else named).collect()
+            return table.select(
+                known if {"rater", "score"} & set(named) else named
+            ).collect()
     if path.suffix.lower() != ".jsonl":
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
@@ -105,7 +112,10 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(
         "__line",
-        *(pl.col(name).cast(pl.String).str.strip_chars().replace("", None) for name in texts),
+        *(
+            pl.col(name).cast(pl.String).str.strip_chars().replace("", None)
+            for name in texts
+        ),
         __raw=pl.col("score").cast(pl.String).str.strip_chars(),
     )
     word = pl.col("__raw").str.to_lowercase()
@@ -125,7 +135,9 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         for line, rater, value in lost.select("__line", "rater", "__raw").iter_rows()
     ]
     if bare := [name for name in COLUMNS[:-1] if read[name].null_count()]:
-        raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
+        raise DataError(
+            f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows"
+        )
     rated = read.drop("__raw", "__line").drop_nulls("score")
     if problems and rated.is_empty():
         raise DataError(f"holds no score that can be read; the first: {problems[0]}")
@@ -136,10 +148,14 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
 # item, one for B 0, a tie ½.
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
     shared = [
-        name for name in ("__line", "item", "image", "source", "dimension") if name in wide.columns
+        name
+        for name in ("__line", "item", "image", "source", "dimension")
+        if name in wide.columns
     ]
     long = wide.unpivot(index=shared, variable_name="rater", value_name="score")
-    unnamed = {name: pl.lit("votes") for name in ("source", "dimension") if name not in shared}
+    unnamed = {
+        name: pl.lit("votes") for name in ("source", "dimension") if name not in shared
+    }
     return long.with_columns(**unnamed)
 
 
@@ -156,11 +172,17 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
     ``TASK/O`` = √(SC·PQ), all 0..1 for people and 0..10 for judges.
     """
     problems: Problems = []
-    rows = [row for path in sorted(folder.rglob("*_rater*.tsv")) for row in _people(path, problems)]
+    rows = [
+        row
+        for path in sorted(folder.rglob("*_rater*.tsv"))
+        for row in _people(path, problems)
+    ]
     judged = sorted([*folder.rglob("SC.json"), *folder.rglob("PQ.json")])
     answers = [row for path in judged for row in _judged(path, problems)]
     if not rows and not answers:
-        raise DataError(f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json")
+        raise DataError(
+            f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json"
+        )
     schema = {name: SCHEMA[name] for name in (*COLUMNS, "kind")}
     table = pl.DataFrame(rows + answers, schema=schema, orient="row")
     return _with_overall(table), problems
@@ -185,12 +207,21 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
     judge, task, source = path.parts[-4:-1]
     for uid, answer in read_json(path).items():
         scores = answer.get("score") if isinstance(answer, dict) else None
-        scores = scores if isinstance(scores, list) else [scores]  # some files hold a bare number
+        scores = (
+            scores if isinstance(scores, list) else [scores]
+        )  # some files hold a bare number
         if not scores or not all(type(score) in (int, float) for score in scores):
             wrong = f"must be a number or a list of numbers, got {scores!r}"
             problems.append(Problem(str(path), uid, "score", wrong))
             continue
-        yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
+        yield (
+            f"{task}/{uid}",
+            source,
+            judge,
+            f"{task}/{path.stem}",
+            float(min(scores)),
+            "judge",
+        )
 
 
 # Add VIEScore's overall score O = √(SC·PQ) if a rater gave both.
@@ -295,9 +326,13 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
         else:
             named = named.with_columns(rater=pl.lit(run.name))
         tables += [_scores(named, kind), *([_choices(named, kind)] if asked else [])]
-    judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
+    judges = tuple(
+        study.runs[0].name for study in studies if not study.runs[0].of_people
+    )
     runs = (study.runs[0] for study in studies)
-    return RunRatings(pl.concat(tables, how="vertical"), judges, rankings, remarks_on(runs))
+    return RunRatings(
+        pl.concat(tables, how="vertical"), judges, rankings, remarks_on(runs)
+    )
 
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:

@@ -59,7 +59,8 @@ def rank_taus(table: pl.DataFrame) -> FloatArray:
         part = table[rows]
         words, place = ordered(part["text"])
         said = np.array(
-            [[text.index(letter) for letter in LETTERS[:k]] for text in words], dtype=float
+            [[text.index(letter) for letter in LETTERS[:k]] for text in words],
+            dtype=float,
         )
         out[rows] = correlation.kendall_rows(-said[place], _in_rows(part["scores"], k))
     return out
@@ -100,10 +101,16 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     }
     taus = pl.Series("tau", rank_taus(table)).fill_nan(None)
     sums = image_sums(table.with_columns(taus), by, values)
-    exact, top, found = sums.shares("exact", "n"), sums.shares("top", "n"), tau_means(sums)
+    exact, top, found = (
+        sums.shares("exact", "n"),
+        sums.shares("top", "n"),
+        tau_means(sums),
+    )
     failed = sums.total("failed")
     return {
-        "/".join(map(str, row)) if by else "": Ranking(int(failed[k]), found[k], exact[k], top[k])
+        "/".join(map(str, row)) if by else "": Ranking(
+            int(failed[k]), found[k], exact[k], top[k]
+        )
         for k, row in enumerate(sums.keys.rows())
     }
 
@@ -120,11 +127,15 @@ def scoring_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Scoring]:
             out[name] = Scoring(part.height, failed, *[UNREAD] * 5)
             continue
         groups, error = within_groups(read), pl.col("number") - pl.col("truth")
-        within = tau_means(image_sums(groups, (), _TAU))[0] if groups.height else NOT_WITHIN
+        within = (
+            tau_means(image_sums(groups, (), _TAU))[0] if groups.height else NOT_WITHIN
+        )
         errors = {"n": pl.col("usable"), "mae": error.abs(), "bias": error}
         sums = image_sums(read, (), errors)
         mae, bias = (means_of(sums, top, "n")[0] for top in ("mae", "bias"))
-        out[name] = Scoring(part.height, failed, within, *_correlations(read), mae, bias)
+        out[name] = Scoring(
+            part.height, failed, within, *_correlations(read), mae, bias
+        )
     return out
 
 
@@ -164,13 +175,19 @@ def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
         .filter((pl.col("k") > 1) & (pl.col("truth").list.n_unique() > 1))
     )
     parts = [groups.clear().select("cluster", tau=pl.lit(None, dtype=pl.Float64))]
-    for (k,), part in groups.partition_by("k", maintain_order=True, as_dict=True).items():
+    for (k,), part in groups.partition_by(
+        "k", maintain_order=True, as_dict=True
+    ).items():
         said, true = (_in_rows(part[name], int(k)) for name in ("number", "truth"))
         if k <= MOST_AT_ONCE:
             tau = correlation.kendall_rows(said, true)
         else:
-            from scipy import stats  # takes half a second to import, but needs no table of pairs
+            from scipy import (
+                stats,
+            )  # takes half a second to import, but needs no table of pairs
 
-            tau = np.array([stats.kendalltau(*row)[0] for row in zip(said, true, strict=True)])
+            tau = np.array(
+                [stats.kendalltau(*row)[0] for row in zip(said, true, strict=True)]
+            )
         parts.append(part.select("cluster", tau=pl.Series(np.nan_to_num(tau))))
     return pl.concat(parts)

@@ -94,7 +94,9 @@ class Run:
         return (
             None
             if self.expected is None
-            else max(0, self.expected - self.answered.height - self.foreign - self.checked)
+            else max(
+                0, self.expected - self.answered.height - self.foreign - self.checked
+            )
         )
 
     @property
@@ -125,14 +127,18 @@ class Run:
         return bool(self.info.get("simulated", False))
 
 
-def _extra(extra: Mapping[str, Any]) -> tuple[str | None, bool | None, str | None, str | None]:
+def _extra(
+    extra: Mapping[str, Any],
+) -> tuple[str | None, bool | None, str | None, str | None]:
     """Return how the authors of published replies read a reply, and whether they counted it as
     right; and of an answer of people its rater and its purpose.
     """
     if not extra:
         return None, None, None, None
     value, right, rater, purpose = (extra.get(name) for name in _EXTRA)
-    words = (word if isinstance(word, str) else None for word in (value, rater, purpose))
+    words = (
+        word if isinstance(word, str) else None for word in (value, rater, purpose)
+    )
     value, rater, purpose = words
     return value, right if isinstance(right, bool) else None, rater, purpose
 
@@ -169,11 +175,15 @@ WIRE: ColumnTypes = {
     **dict.fromkeys(
         ("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String
     ),
-    **dict.fromkeys(("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)),
+    **dict.fromkeys(
+        ("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)
+    ),
     "final_scores": pl.List(pl.Float64),
     "answer": pl.String,
     "features": pl.List(pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))),
-    "probe": pl.Struct({name: pl.Float64 if name == "level" else pl.String for name in PROBE}),
+    "probe": pl.Struct(
+        {name: pl.Float64 if name == "level" else pl.String for name in PROBE}
+    ),
 }
 """The fields of a stored question that analyses use. A numeric answer is stored as its shortest
 text.
@@ -193,8 +203,12 @@ def question_rows(questions: Sequence[Question]) -> pl.DataFrame:
     for start in range(0, max(1, len(questions)), PIECE):
         part = list(questions[start : start + PIECE])
         wires = list(map(question_to_wire, part))
-        raw = pl.read_json(orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), schema=WIRE)
-        texts = pl.Series([isinstance(question.answer, str) for question in part], dtype=pl.Boolean)
+        raw = pl.read_json(
+            orjson.dumps(wires, option=orjson.OPT_SERIALIZE_NUMPY), schema=WIRE
+        )
+        texts = pl.Series(
+            [isinstance(question.answer, str) for question in part], dtype=pl.Boolean
+        )
         frames.append(asked_table(raw, pl.lit(texts)))
     return pl.concat(frames)
 
@@ -237,7 +251,8 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
 def _lead_of(feature: str) -> pl.Expr:
     """Return the difference; null if one of the two values is unknown."""
     a, b = (
-        pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1)
+        pl.col("features").list.get(side, null_on_oob=True).struct.field(feature)
+        for side in (0, 1)
     )
     return (a - b).cast(pl.Float64)
 
@@ -277,7 +292,10 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
         table.drop("item")
         .rechunk()
         .with_columns(
-            *(pl.Series(name, number, dtype=pl.Int32) for name, number in numbers.items()),
+            *(
+                pl.Series(name, number, dtype=pl.Int32)
+                for name, number in numbers.items()
+            ),
             question=pl.col("id").rank("dense").cast(pl.Int32) - 1,
         )
     )
@@ -318,7 +336,9 @@ class Study:
     seed: int = 0
     where: tuple[str, ...] = ()
     """Filter on the questions, as ``FIELD=VALUE``; empty for all."""
-    find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(default=lambda ids: {})
+    find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(
+        default=lambda ids: {}
+    )
     """Function that returns the questions with these ids, for the few whose prompt and images are
     shown.
     """
@@ -334,7 +354,9 @@ class Study:
         measure accuracy.
         """
         return tuple(
-            table if table["probe_design"].is_null().all() else table.filter(unchanged())
+            table
+            if table["probe_design"].is_null().all()
+            else table.filter(unchanged())
             for table in self.answered
         )
 
@@ -342,7 +364,8 @@ class Study:
     def asked(self) -> tuple[NDArray[np.int64], ...]:
         """The numbers of the questions that each run answered, sorted."""
         return tuple(
-            np.asarray(table["question"].unique().sort().to_numpy()) for table in self.answered
+            np.asarray(table["question"].unique().sort().to_numpy())
+            for table in self.answered
         )
 
     @cached_property
@@ -376,7 +399,10 @@ class Study:
 
 
 def study_of(
-    questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0
+    questions: Sequence[Question],
+    judged: Mapping[str, Sequence[Verdict]],
+    *,
+    seed: int = 0,
 ) -> Study:
     """Build a study from records alone. ``judged`` maps a judge's name to its verdicts."""
     table = question_table(questions)
@@ -385,7 +411,12 @@ def study_of(
         for name, verdicts in judged.items()
     )
     known = {q.id: Placed(q) for q in questions}
-    return Study(table, runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
+    return Study(
+        table,
+        runs,
+        seed=seed,
+        find=lambda ids: {i: known[i] for i in ids if i in known},
+    )
 
 
 @dataclass(frozen=True)

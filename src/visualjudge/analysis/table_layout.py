@@ -10,7 +10,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from visualjudge.analysis.figure_text import NONE, number, percent, percents, points, span
+from visualjudge.analysis.figure_text import (
+    NONE,
+    number,
+    percent,
+    percents,
+    points,
+    span,
+)
 from visualjudge.core import text_tables
 from visualjudge.core.jsons import Json
 
@@ -90,7 +97,9 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def named(name: str, title: str, show: Format | None = None, text: bool = False) -> Column:
+def named(
+    name: str, title: str, show: Format | None = None, text: bool = False
+) -> Column:
     """Return the column of a field that has the same name in files."""
     return Column(name, name, title, show, text)
 
@@ -171,7 +180,8 @@ def grid(
     kept = [
         k
         for k, column in enumerate(columns.shown)
-        if column.key not in hidden and (not cells or any(set(row[k]) - EMPTY for row in cells))
+        if column.key not in hidden
+        and (not cells or any(set(row[k]) - EMPTY for row in cells))
     ]
     return text_tables.Table(
         tuple(columns.titles[k] for k in kept),
@@ -179,6 +189,8 @@ def grid(
         tuple(notes),
         title,
         keys,
-        tuple(not (columns.shown[k].text or columns.shown[k].show is None) for k in kept),
+        tuple(
+            not (columns.shown[k].text or columns.shown[k].show is None) for k in kept
+        ),
         frozenset(k for k, row in enumerate(found) if hit(row)),
     )

@@ -13,7 +13,9 @@ from visualjudge.analysis.figures import Unread
 def unread(table: pl.DataFrame) -> Unread:
     """Return the failed replies of all question types of one run by cause, most frequent first."""
     failed = table.filter(~pl.col("usable"))
-    causes = failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False])
+    causes = (
+        failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False])
+    )
     extracted = failed.filter(pl.col("status") == EXTRACTED).height
     return Unread(
         table.height,

@@ -63,7 +63,13 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
         "pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number
     )
     kept: tuple[list[str], ...]
-    kept = ([], ["pair"], ["encoding"], ["pair", "encoding"], ["pair", "encoding", "order"])
+    kept = (
+        [],
+        ["pair"],
+        ["encoding"],
+        ["pair", "encoding"],
+        ["pair", "encoding", "order"],
+    )
     everything, item, encoding, cell, order = (products(y, keys) for keys in kept)
     itself = products(y.with_row_index("row"), ["row"])
     apart, others = _mean(everything - item - encoding + cell), _mean(encoding - cell)

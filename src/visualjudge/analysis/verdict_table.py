@@ -45,12 +45,16 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
         if not line.partial
     ]
     if more := problems[MOST_NAMED:]:
-        problems[MOST_NAMED:] = [f"{path}: {len(more)} more lines are no verdicts, left out"]
+        problems[MOST_NAMED:] = [
+            f"{path}: {len(more)} more lines are no verdicts, left out"
+        ]
     warnings = [
         f"{path}: line {line.number}: cut short, left out; finish the run with --resume"
         for line in unread
         if line.partial
     ]
     if again := table.height - last.height:
-        warnings.append(f"{path}: {again} verdicts were asked again; the last one of each counts")
+        warnings.append(
+            f"{path}: {again} verdicts were asked again; the last one of each counts"
+        )
     return last, problems, warnings

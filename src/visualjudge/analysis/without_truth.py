@@ -50,7 +50,9 @@ def in_both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
     read = pairs.filter("usable")
     both = read.filter(pl.col("order").n_unique().over("question", "repeat") == 2)
     return both.with_columns(
-        right=pl.col("text") == "A", first_right=pl.col("order") == "AB", margin=pl.lit(0.0)
+        right=pl.col("text") == "A",
+        first_right=pl.col("order") == "AB",
+        margin=pl.lit(0.0),
     )
 
 

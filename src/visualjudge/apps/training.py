@@ -33,14 +33,18 @@ class Truth:
     def read(self, reply: str, finish_reason: str = "stop") -> Reading:
         """Return the reading of a reply to the question."""
         kind, ties = self.question_type, self.ties
-        return read_reply(reply, kind, self.options, finish_reason=finish_reason, ties=ties)
+        return read_reply(
+            reply, kind, self.options, finish_reason=finish_reason, ties=ties
+        )
 
     def worth(self, value: Answer, unreadable: float) -> float:
         """Return the reward of an answer in stored letters."""
         if value == FAILED:
             return unreadable
         if self.question_type == "scoring":
-            return round(1.0 - abs(float(value) - float(self.answer)) / LARGEST_SCORE, 9)
+            return round(
+                1.0 - abs(float(value) - float(self.answer)) / LARGEST_SCORE, 9
+            )
         return float(value == self.answer)
 
 
@@ -60,8 +64,15 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         raise UsageError(
             f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}"
         )
-    kind, answer = cast("QuestionType", str(question["question_type"])), str(question["answer"])
-    shown = len(answer) if kind == "ranking" else max(2, len(question.get("final_scores") or ()))
+    kind, answer = (
+        cast("QuestionType", str(question["question_type"])),
+        str(question["answer"]),
+    )
+    shown = (
+        len(answer)
+        if kind == "ranking"
+        else max(2, len(question.get("final_scores") or ()))
+    )
     # Rows of a file contain only texts in this column.
     value = float(answer) if kind == "scoring" else answer
     return Truth(kind, value, shown, tuple(question.get("ties") or ()))
@@ -120,14 +131,19 @@ def trl_reward(
             "export --format trl"
         )
     present = [name for name in COLUMNS if name in columns]
-    rows = ({name: columns[name][k] for name in present} for k in range(len(completions)))
+    rows = (
+        {name: columns[name][k] for name in present} for k in range(len(completions))
+    )
     return [
-        reward(_text(completion), row) for completion, row in zip(completions, rows, strict=True)
+        reward(_text(completion), row)
+        for completion, row in zip(completions, rows, strict=True)
     ]
 
 
 def _text(completion: Completion) -> str:
-    last = completion if isinstance(completion, str) or not completion else completion[-1]
+    last = (
+        completion if isinstance(completion, str) or not completion else completion[-1]
+    )
     content = last.get("content") or "" if isinstance(last, Mapping) else last
     if isinstance(content, str):
         return content

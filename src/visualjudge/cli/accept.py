@@ -18,20 +18,28 @@ def accept(
     options: MeasureOptions,
     bad_below: Annotated[
         float,
-        typer.Option(min=0, max=10, help="True score below which one is bad.", metavar="SCORE"),
+        typer.Option(
+            min=0, max=10, help="True score below which one is bad.", metavar="SCORE"
+        ),
     ] = 5.0,
     risk: Annotated[
-        float, typer.Option(help="Largest share of bad ones among the accepted.", metavar="SHARE")
+        float,
+        typer.Option(
+            help="Largest share of bad ones among the accepted.", metavar="SHARE"
+        ),
     ] = 0.05,
     base_rate: Annotated[
         float | None,
-        typer.Option(help="Share of bad ones in your own predictions.", metavar="SHARE"),
+        typer.Option(
+            help="Share of bad ones in your own predictions.", metavar="SHARE"
+        ),
     ] = None,
     apply: Annotated[
         Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Table of the marked predictions.", metavar="FILE.csv")
+        Path | None,
+        typer.Option(help="Table of the marked predictions.", metavar="FILE.csv"),
     ] = None,
     json: JsonFile = None,
 ) -> None:
@@ -59,7 +67,9 @@ def accept(
     say(*new.runs[0].warnings, *new.runs[0].problems)
     table = marked(found, new)
     write(out, table.write_csv())
-    say(f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted")
+    say(
+        f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted"
+    )
     if new.root is not None and (coco := coco_of(new.root, table))["annotations"]:
         write(out.with_suffix(".coco.json"), coco)
         say(f"{out.with_suffix('.coco.json')}: their boxes and masks")

@@ -54,18 +54,24 @@ def adopt(
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Leave out repeated rows.")
     ] = False,
-    benchmark: Annotated[str | None, typer.Option(help="Name of the benchmark.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Option(help="Name of the benchmark.")
+    ] = None,
     replies: Annotated[
         list[str] | None,
         typer.Option(help="Its judge to write as a run."),
     ] = None,
-    media: Annotated[Path | None, typer.Option(help="Images of questions.json.")] = None,
+    media: Annotated[
+        Path | None, typer.Option(help="Images of questions.json.")
+    ] = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download images.")] = False,
     allow_private_urls: Annotated[
         bool,
         typer.Option("--allow-private-urls", help="Permit local addresses."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace what is there.")
+    ] = False,
 ) -> None:
     """Convert verdicts, benchmarks and question sets of others into a dataset and runs.
 
@@ -119,14 +125,17 @@ def _print(done: Adopted) -> None:
         f"{pluralize(done.verdicts, 'verdict')}{reread}": True,
         f"{pluralize(done.left_out, 'row')} without a truth left out": done.left_out,
         f"the table has a value for {invented} that cannot be read, and another value for "
-        f"{done.differing}; --use verdicts counts the table's": done.invented or done.differing,
+        f"{done.differing}; --use verdicts counts the table's": done.invented
+        or done.differing,
         **dict.fromkeys(done.notes, True),
     }
     print("\n".join(line for line, holds in lines.items() if holds))
     following("card", *done.runs)
 
 
-def _benchmark(name: str, folder: Path, out: Path, replies: list[str], force: bool) -> None:
+def _benchmark(
+    name: str, folder: Path, out: Path, replies: list[str], force: bool
+) -> None:
     from visualjudge.apps.adopt.benchmarks import adopt_benchmark
 
     done = adopt_benchmark(name, folder, out, replies=replies, force=force)
@@ -143,7 +152,12 @@ def _benchmark(name: str, folder: Path, out: Path, replies: list[str], force: bo
 
 
 def _questions(
-    questions: Path, out: Path, media: Path | None, fetch: bool, private: bool, force: bool
+    questions: Path,
+    out: Path,
+    media: Path | None,
+    fetch: bool,
+    private: bool,
+    force: bool,
 ) -> None:
     from visualjudge.apps.adopt.fetch import adopt_questions
 

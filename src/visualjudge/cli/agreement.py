@@ -29,10 +29,12 @@ def agreement(
         typer.Argument(help="Ratings, .csv .jsonl .parquet.", metavar="FILE..."),
     ] = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Rater that is a judge; repeatable.", metavar="RATER")
+        list[str] | None,
+        typer.Option(help="Rater that is a judge; repeatable.", metavar="RATER"),
     ] = None,
     run: Annotated[
-        list[Path] | None, typer.Option(help="Run of a judge or of people.", metavar="RUN")
+        list[Path] | None,
+        typer.Option(help="Run of a judge or of people.", metavar="RUN"),
     ] = None,
     level: Annotated[
         Literal["nominal", "ordinal", "interval"] | None,
@@ -41,7 +43,10 @@ def agreement(
     alt_test: Annotated[
         float | None,
         typer.Option(
-            min=0, max=0.99, help="Could a judge replace people? ε, as 0.2.", metavar="EPSILON"
+            min=0,
+            max=0.99,
+            help="Could a judge replace people? ε, as 0.2.",
+            metavar="EPSILON",
         ),
     ] = None,
     json: JsonFile = None,
@@ -77,7 +82,9 @@ def agreement(
     problems = [problem for _, found in read for problem in found]
     of_runs = ratings_of_runs(run or [])
     every = pl.concat([*(table for table, _ in read), of_runs.table], how="diagonal")
-    result = figures(every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings)
+    result = figures(
+        every, judge or (), level=level, epsilon=alt_test, of_tasks=not ratings
+    )
     lost = _unmatched(every, [*(judge or []), *of_runs.judges])
     if not result.rows:
         say(*problems)
@@ -118,5 +125,7 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
     people = ratings.filter(~pl.col("rater").is_in(names))
     if people.is_empty():
         return []
-    reasons = ((name, apart(ratings.filter(pl.col("rater") == name), people)) for name in names)
+    reasons = (
+        (name, apart(ratings.filter(pl.col("rater") == name), people)) for name in names
+    )
     return [f"{name}: {reason}" for name, reason in reasons if reason is not None]

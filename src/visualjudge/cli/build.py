@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 def build(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],
-    out: Annotated[Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")
+    ],
     options: BuildOptions,
     set: Annotated[
         list[str] | None,
         typer.Option(help="form, max_side, min_margin, per_group, …", metavar="NAME=…"),
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option(help="Build what `plan --json` wrote.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Build what `plan --json` wrote.", metavar="FILE"),
     ] = None,
     skip_invalid: SkipInvalid = False,
 ) -> None:
@@ -43,18 +46,25 @@ def build(
     asked = ["--swap"]
     if plan is not None:
         if options.tasks or options.subsets:
-            raise UsageError("--plan determines what is built; leave out --task and --subset")
+            raise UsageError(
+                "--plan determines what is built; leave out --task and --subset"
+            )
         from visualjudge.apps.planning.study_designs import read_build
 
         name, seed, caps, asked = read_build(plan)
-        options = replace(options, seed=seed, tasks=(name,), subsets=(JUDGE_ANALYSIS,), caps=caps)
+        options = replace(
+            options, seed=seed, tasks=(name,), subsets=(JUDGE_ANALYSIS,), caps=caps
+        )
     with stages() as progress:
         built = build_dataset(data, out, options, progress=progress)
     say(*(f"warning: {told}" for told in built.other_ranges))
     for line in (*_left_out(built), *_not_drawn(built, options)):
         print(line)
     if not built.compared:
-        why = "; ".join(built.equal) or "no image has two sources or scores; import another source"
+        why = (
+            "; ".join(built.equal)
+            or "no image has two sources or scores; import another source"
+        )
         print(f"nothing is compared: {why}")
     print(
         f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {out}"
@@ -77,7 +87,9 @@ def build(
 
 def _not_drawn(built: Built, options: BuildOptions) -> Iterator[str]:
     """Say for each task how many of its pairs and images are asked about, and which limit holds."""
-    few = ((k, drawn) for k, drawn in built.drawn.items() if drawn.pairs < drawn.of_pairs)
+    few = (
+        (k, drawn) for k, drawn in built.drawn.items() if drawn.pairs < drawn.of_pairs
+    )
     for task, drawn in few:
         caps = options.caps
         limits = {
@@ -99,6 +111,8 @@ def _left_out(built: Built) -> Iterator[str]:
         for stem, counts in by_stem.items():
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
             reason = f"; it does not show: {hidden}" if hidden else ""
-            asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
+            asked = " and ".join(
+                f"{count} {name}" for name, count in counts.items() if count
+            )
             asked = f"{asked} {plural(sum(counts.values()), 'question')}"
             yield f"{task}/{stem}: {asked} not asked, their options look the same{reason}"

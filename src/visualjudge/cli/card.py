@@ -33,7 +33,11 @@ def card(
     if pairs and all(pair.truth is None for pair in pairs):
         following("label", runs[0], *moved, "--out", "next.csv")
     elif undecided and judge.models.state != "no":
-        task = ("--task", undecided[0].group.split(" + ")[0]) if len(judge.tasks) > 1 else ()
+        task = (
+            ("--task", undecided[0].group.split(" + ")[0])
+            if len(judge.tasks) > 1
+            else ()
+        )
         following("plan", runs[0], *moved, *task)
     else:
         following("report", *runs, *moved, "--out", "report.html")

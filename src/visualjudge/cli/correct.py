@@ -17,13 +17,17 @@ def correct(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
     labels: Annotated[
         Path,
-        typer.Option(help="CSV of `label`, filled in, or a run of people.", metavar="FILE"),
+        typer.Option(
+            help="CSV of `label`, filled in, or a run of people.", metavar="FILE"
+        ),
     ],
     json: JsonFile = None,
     kind: KindOption = None,
     gap: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Also the labels that this difference needs.", metavar="X"),
+        typer.Option(
+            min=0.001, help="Also the labels that this difference needs.", metavar="X"
+        ),
     ] = None,
     dataset: MovedDataset = None,
 ) -> None:
@@ -50,5 +54,9 @@ def correct(
         )
     else:
         following("report", run)
-    count = [f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []
+    count = (
+        [f"{pluralize(len(board.problems), 'label')} left out"]
+        if board.problems
+        else []
+    )
     end_with([*board.problems, *count, *board.remarks.problems])

@@ -31,9 +31,9 @@ LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwi
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path(
-        "demo-out"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for all output of the demo.")
+    ] = Path("demo-out"),
     seed: SeedOption = 42,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the output of an earlier demo.")
@@ -45,19 +45,31 @@ def demo(
     Example: visualjudge demo --out demo-out
     """
     from visualjudge.apps.demo.data import make_data
-    from visualjudge.apps.demo.study import TASKS as STUDIED_TASKS, fill_labels, make_study
+    from visualjudge.apps.demo.study import (
+        TASKS as STUDIED_TASKS,
+        fill_labels,
+        make_study,
+    )
     from visualjudge.vision.tasks import TASKS
 
     started = time.monotonic()
     _clear(out, force)
-    data, dataset, runs, study = out / "data", out / "dataset", out / "runs", out / "study"
+    data, dataset, runs, study = (
+        out / "data",
+        out / "dataset",
+        out / "runs",
+        out / "study",
+    )
     restored = [("--task", name) for name, task in TASKS.own.items() if task.restored]
     judges = {
         "local": (*LOCAL, "--type", "ranking"),
         "sharpness": (*BASELINE, "sharpness", *sum(restored, ("--swap",))),
         "simulated": (*BASELINE, "oracle:0.9,bias=0.3", "--swap"),
     }
-    seeded, tasks = ("--seed", seed), sum((("--task", task) for task in PROBED_TASKS), ())
+    seeded, tasks = (
+        ("--seed", seed),
+        sum((("--task", task) for task in PROBED_TASKS), ()),
+    )
     probes, probed, labels = out / "probes", runs / "probes-local", study / "labels.csv"
     studied = {
         study / "runs" / name: (*BASELINE, model, "--set", f"name={name}", "--swap")
@@ -77,7 +89,10 @@ def demo(
         ],
         "3  Judges that need no network: the local judge, a rule for restored images, and one\n"
         "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
-        "find": [("judge", dataset, *how, "--out", runs / name) for name, how in judges.items()],
+        "find": [
+            ("judge", dataset, *how, "--out", runs / name)
+            for name, how in judges.items()
+        ],
         "4  The report": [("report", *(runs / name for name in judges), *written)],
         "5  Probes: do irrelevant changes influence the local judge?": [
             ("probe", data, "--out", probes, "--n", PROBED, *seeded, *tasks),
@@ -87,15 +102,34 @@ def demo(
         "6  A study: may four models be ranked with either of two simulated judges? The models'\n"
         "   errors look alike, so each question is also asked without its photograph": [
             partial(_make, make_study, study / "data", STUDIED_TASKS, seed),
-            ("probe", study / "data", "--out", study / "dataset", *BLIND, "--n", STUDIED, *seeded),
-            *(("judge", study / "dataset", *how, "--out", run) for run, how in studied.items()),
+            (
+                "probe",
+                study / "data",
+                "--out",
+                study / "dataset",
+                *BLIND,
+                "--n",
+                STUDIED,
+                *seeded,
+            ),
+            *(
+                ("judge", study / "dataset", *how, "--out", run)
+                for run, how in studied.items()
+            ),
             ("report", *studied, *study_written),
         ],
         f"7  The leaderboard of {hasty.name}, corrected with {LABELS} labels of a person,\n"
         "   who is here the ground truth": [
             ("label", hasty, "--kind", "pairwise", "--n", LABELS, "--out", labels),
             partial(fill_labels, study / "dataset", labels),
-            ("correct", hasty, "--labels", labels, "--json", study / "leaderboard.json"),
+            (
+                "correct",
+                hasty,
+                "--labels",
+                labels,
+                "--json",
+                study / "leaderboard.json",
+            ),
         ],
     }
     for title, commands in steps.items():
@@ -119,7 +153,9 @@ def _clear(out: Path, force: bool) -> None:
     marker.touch()
 
 
-def _make(fill: Callable[..., int], data: Path, tasks: Collection[str], seed: int) -> None:
+def _make(
+    fill: Callable[..., int], data: Path, tasks: Collection[str], seed: int
+) -> None:
     from visualjudge.core.workers import Workers
 
     total = 0
@@ -137,4 +173,6 @@ def _visualjudge(*arguments: object) -> None:
     words = [str(argument) for argument in arguments]
     print(f"$ {shell('visualjudge', *words)}", flush=True)
     if status := visualjudge(words, standalone_mode=False):
-        raise RunError(f"the demo stopped: visualjudge {words[0]} ended with status {status}")
+        raise RunError(
+            f"the demo stopped: visualjudge {words[0]} ended with status {status}"
+        )

@@ -34,7 +34,9 @@ COLUMNS = (
 
 
 def describe(
-    folder: Annotated[Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")],
+    folder: Annotated[
+        Path, typer.Argument(help="Data folder or dataset.", metavar="FOLDER")
+    ],
     part: Selection,
     json: JsonFile = None,
 ) -> None:
@@ -60,11 +62,17 @@ def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
 
     dataset, problems = validate(folder)
     tell(problems)
-    end_with([f"{pluralize(len(problems), 'rule')} broken in {folder}"] if problems else [])
-    print(f"{folder}: {pluralize(len(dataset), 'question')}, all checksums and rules hold")
+    end_with(
+        [f"{pluralize(len(problems), 'rule')} broken in {folder}"] if problems else []
+    )
+    print(
+        f"{folder}: {pluralize(len(dataset), 'question')}, all checksums and rules hold"
+    )
     dataset = dataset.choose(part)
     with stages() as progress:
-        audited = audit(dataset, tick=lambda done, total: progress("reading images", done, total))
+        audited = audit(
+            dataset, tick=lambda done, total: progress("reading images", done, total)
+        )
     write(json, audited.json())
     print(audited)
     if not dataset.labels_only:
@@ -84,7 +92,8 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
             raise UsageError(f"--task must be {one_of(name, data.tasks)}, got {name!r}")
     tasks = [name for name in data.tasks if not chosen or name in chosen]
     described = [
-        describe_task(name, [entry.annotation for entry in data.entries(name)]) for name in tasks
+        describe_task(name, [entry.annotation for entry in data.entries(name)])
+        for name in tasks
     ]
     equal = [reason for name in tasks for reason in equal_sources(data, name)]
     problems, tasks_json = list(data.problems), [each.to_json() for each in described]
@@ -95,7 +104,9 @@ def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> 
     warnings = [*data.other_ranges(tasks), *(equal if compared else ())]
     say(*(f"warning: {told}" for told in warnings))
     if described and not compared:
-        why = "; ".join(equal) or "import a second --source, or run `visualjudge perturb`"
+        why = (
+            "; ".join(equal) or "import a second --source, or run `visualjudge perturb`"
+        )
         print(f"no two predictions can be compared: {why}; single scores can be asked")
         following("build", folder, "--out", "DATASET")
     else:
@@ -110,13 +121,27 @@ def _table(described: list[Description]) -> Table:
     rows, notes = [], []
     for each in described:
         parts = {"all": each.whole}
-        for heading, slices in (("source", each.by_source), ("error", each.by_error_type)):
-            parts |= {f"{heading} {part.name}": part for part in slices if len(slices) > 1}
+        for heading, slices in (
+            ("source", each.by_source),
+            ("error", each.by_error_type),
+        ):
+            parts |= {
+                f"{heading} {part.name}": part for part in slices if len(slices) > 1
+            }
         rows += [(each.task, name, *_cells(part)) for name, part in parts.items()]
-        notes += [f"{each.task}: shown and scored: {threshold}" for threshold in each.thresholds]
+        notes += [
+            f"{each.task}: shown and scored: {threshold}"
+            for threshold in each.thresholds
+        ]
     return Table(COLUMNS, tuple(rows), tuple(notes), keys=2)
 
 
 def _cells(part: Slice) -> Iterator[str]:
     for value in astuple(part)[1:]:
-        yield "–" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+        yield (
+            "–"
+            if value is None
+            else f"{value:.2f}"
+            if isinstance(value, float)
+            else str(value)
+        )

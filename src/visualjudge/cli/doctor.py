@@ -26,7 +26,9 @@ def doctor(client: ModelOptions, as_json: AsJson = False) -> None:
     found = [*checks.environment(), *checks.keys()]
     if client.base_url:
         found.append(checks.server(client.base_url, client.backend))
-    if config and all(check.name != "server" or check.status == "ok" for check in found):
+    if config and all(
+        check.name != "server" or check.status == "ok" for check in found
+    ):
         found += checks.question(config)
     failed = [check.name for check in found if check.status == "failed"]
     if as_json:

@@ -12,13 +12,17 @@ from visualjudge.core.registry import added
 from visualjudge.options import Choice
 
 FORMATS = ", ".join(
-    ["parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet", *added("export format")]
+    [
+        "parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet",
+        *added("export format"),
+    ]
 )
 
 
 def export(
     dataset: Annotated[
-        Path, typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET")
+        Path,
+        typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET"),
     ],
     out: Annotated[Path, typer.Option(help="File or folder to write.", metavar="PATH")],
     choice: Choice,
@@ -26,7 +30,8 @@ def export(
         str, typer.Option("--format", help=f"Such as {FORMATS}.", metavar="NAME")
     ] = "parquet",
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a file; write into a full folder.")
+        bool,
+        typer.Option("--force", help="Overwrite a file; write into a full folder."),
     ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N questions.", metavar="N")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from visualjudge.apps.gate.lock import Lock
     from visualjudge.dataset.folder import Dataset
 
-LockFile = Annotated[Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")]
+LockFile = Annotated[
+    Path, typer.Option("--lock", help="File of `gate write`.", metavar="FILE")
+]
 # Parameters of a run that are options of judging; those of :data:`SENT` are the client's.
 JUDGED = (
     "mode",
@@ -59,14 +61,22 @@ def write(
 def check(
     lock: LockFile,
     model: ModelOptions,
-    run: Annotated[Path | None, typer.Argument(help="A finished run.", metavar="[RUN]")] = None,
+    run: Annotated[
+        Path | None, typer.Argument(help="A finished run.", metavar="[RUN]")
+    ] = None,
     dataset: MovedDataset = None,
     tolerance: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Loss of accuracy that must not pass.", metavar="SHARE"),
+        typer.Option(
+            min=0, max=1, help="Loss of accuracy that must not pass.", metavar="SHARE"
+        ),
     ] = 0.1,
-    junit: Annotated[Path | None, typer.Option(help="JUnit XML to write.", metavar="FILE")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Markdown to write.", metavar="FILE")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="JUnit XML to write.", metavar="FILE")
+    ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Markdown to write.", metavar="FILE")
+    ] = None,
 ) -> None:
     """Check a run, or a model that is asked now: its canaries first, the rest only if needed.
 
@@ -113,7 +123,9 @@ def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
     return analyse([run], dataset=dataset), questions
 
 
-def _of_model(lock: Lock, model: ModelOptions, dataset: Dataset, tolerance: float) -> Check:
+def _of_model(
+    lock: Lock, model: ModelOptions, dataset: Dataset, tolerance: float
+) -> Check:
     """Ask the canaries and, if they do not decide, all questions of the lock."""
     from visualjudge.analysis.analysing import analyse
     from visualjudge.apps.gate.check import Check, changes, check_canaries, check_run
@@ -130,12 +142,16 @@ def _of_model(lock: Lock, model: ModelOptions, dataset: Dataset, tolerance: floa
         return Check("stale", stale)
     canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
-        few = _judged(lock, model, dataset.choose(Choice(ids=canaries)), Path(scratch, "canaries"))
+        few = _judged(
+            lock, model, dataset.choose(Choice(ids=canaries)), Path(scratch, "canaries")
+        )
         found = check_canaries(lock, analyse([few]), tolerance)
         if found.state != "can't tell" or len(canaries) == lock.questions["number"]:
             return found
         say(f"{len(canaries)} canaries do not decide; asking the rest")
-        whole = _judged(lock, model, dataset.choose(Choice(ids=tuple(pairs))), Path(scratch, "all"))
+        whole = _judged(
+            lock, model, dataset.choose(Choice(ids=tuple(pairs))), Path(scratch, "all")
+        )
         return check_run(lock, analyse([whole]), dataset, tolerance)
 
 

@@ -131,7 +131,9 @@ def import_command(row: Importer) -> Callable[..., None]:
         _import(row, values)
 
     options = _options(row)
-    command.__doc__ = f"{row.help}\n\nExample: {row.example}" if row.example else row.help
+    command.__doc__ = (
+        f"{row.help}\n\nExample: {row.example}" if row.example else row.help
+    )
     command.__signature__ = inspect.Signature([*options.values()])  # type: ignore[attr-defined]
     command.__annotations__ = {name: one.annotation for name, one in options.items()}
     return command
@@ -142,7 +144,9 @@ def _options(row: Importer) -> Options:
     from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import TASKS
 
-    before = {row.each[0] if k == "pred" else k: v for k, v in options_of(first).items()}
+    before = {
+        row.each[0] if k == "pred" else k: v for k, v in options_of(first).items()
+    }
     after = options_of(last)
     own = options_of(row.reader, (*row.each, "source"), parameter_help(first))
     tasks = [task for task in tasks_of(row) if task in TASKS.own] or tasks_of(row)
@@ -162,7 +166,10 @@ def _options(row: Importer) -> Options:
     own = {name: option for name, option in own.items() if name not in ("task", *after)}
     applies = {
         SCRATCH: False,
-        **{name: name in inspect.signature(row.reader).parameters for name in ("gt", "images")},
+        **{
+            name: name in inspect.signature(row.reader).parameters
+            for name in ("gt", "images")
+        },
         "resize_pred": "resize_pred" in inspect.signature(row.reader).parameters,
         "class_of_interest": any(TASKS[task].classed for task in tasks),
         "metric": any(len(metrics) > 1 for metrics in known),
@@ -205,12 +212,16 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
     """Return the first clause of each entry in a docstring's "Parameters" section: a help has one
     line an option, and the pages have the rest.
     """
-    _, _, rest = (inspect.getdoc(function) or "").partition("\nParameters\n----------\n")
+    _, _, rest = (inspect.getdoc(function) or "").partition(
+        "\nParameters\n----------\n"
+    )
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w+\n-+\n", rest)[0]):
         names, _, text = entry.partition("\n")
         words = " ".join(inspect.cleandoc(text).replace("``", "").split())
-        found |= dict.fromkeys(names.split(", "), re.split(r"[;(]|, or |\. ", words)[0].strip(" ."))
+        found |= dict.fromkeys(
+            names.split(", "), re.split(r"[;(]|, or |\. ", words)[0].strip(" .")
+        )
     return found
 
 
@@ -224,9 +235,14 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     intake = Intake(values["id_prefix"], *(values.get(name) for name in RANKED))
     own = inspect.signature(row.reader).parameters
     shared = {*inspect.signature(first).parameters, *inspect.signature(last).parameters}
-    scored = {name: values[name] for name in values.keys() - (shared - {"metric"}) - own.keys()}
+    scored = {
+        name: values[name]
+        for name in values.keys() - (shared - {"metric"}) - own.keys()
+    }
     given = {
-        name: pairs_of(value, f"--{name}") if "Mapping" in str(own[name].annotation) else value
+        name: pairs_of(value, f"--{name}")
+        if "Mapping" in str(own[name].annotation)
+        else value
         for name, value in values.items()
         if name in own and value is not None
     }
@@ -234,7 +250,9 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     sources, count = values["source"] or [None] * (len(preds) or 1), len(preds) or 1
     if len(sources) != count:
         told = f"once for each --{row.each[0]}, in the same order"
-        raise UsageError(f"--source must be given {told}, got {len(sources)} for {len(preds)}")
+        raise UsageError(
+            f"--source must be given {told}, got {len(sources)} for {len(preds)}"
+        )
     named = values.get("gt") or values.get("images") or preds[0]
     file = named.name if isinstance(named, Path) else str(named)
     left_out = written = 0
@@ -242,14 +260,19 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     allowed = importing(outside=values["allow_outside"])
     with allowed, frames, TemporaryDirectory(prefix="visualjudge-") as scratch:
         for number, source in enumerate(sources):
-            each = {name: dict(enumerate(values.get(name) or ())).get(number) for name in row.each}
+            each = {
+                name: dict(enumerate(values.get(name) or ())).get(number)
+                for name in row.each
+            }
             offered = {**given, **each, "source": source, SCRATCH: Path(scratch)}
             with FolderWriter(out, values["task"], replace=values["replace"]) as writer:
                 done = last_of(
                     f"importing {source or file}",
                     import_samples(
                         writer,
-                        row.reader(**{name: offered[name] for name in own if name in offered}),
+                        row.reader(
+                            **{name: offered[name] for name in own if name in offered}
+                        ),
                         source=source,
                         classes=tuple(values.get("class_of_interest") or ("each",)),
                         file=file,
@@ -271,12 +294,16 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         say(*(f"warning: {told}" for told in equal))
         following("describe", out)
     elif not left_out:
-        raise DataError(f"{named}: nothing was imported, since there is no image to score")
+        raise DataError(
+            f"{named}: nothing was imported, since there is no image to score"
+        )
     failed = left_out and not values["skip_invalid"]
     end_with([f"invalid records left out: {left_out}"] if failed else [])
 
 
-def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
+def _tell(
+    done: Imported, task: str, source: str | None, out: Path, *, predicted: bool
+) -> None:
     from visualjudge.data.importing import notices, precision_of
 
     named = source or "sources of the table"
@@ -290,7 +317,9 @@ def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted
     for line in notices(task, done):
         print(line)
     if ap := precision_of(done):
-        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
+        print(
+            f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)"
+        )
     if done.annotations > 1 and done.exact == done.annotations:
         say(
             f"warning: all {done.annotations} predictions score 10, the highest; "

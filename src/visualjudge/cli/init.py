@@ -12,7 +12,8 @@ from visualjudge.cli.output import following, shell
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(help="Folder of the project; existing files are not replaced.")
+        Path,
+        typer.Argument(help="Folder of the project; existing files are not replaced."),
     ],
 ) -> None:
     """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs

@@ -35,8 +35,12 @@ def judge(
     extractor_model: Annotated[
         str | None, typer.Option(help="Reads unclear replies.", metavar="NAME")
     ] = None,
-    batch: Annotated[bool, typer.Option("--batch", help="Use batches, at half the price.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print cost; ask nothing.")] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use batches, at half the price.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print cost; ask nothing.")
+    ] = False,
 ) -> None:
     """Ask a judge the questions of DATASET. --resume continues a run.
 
@@ -48,7 +52,9 @@ def judge(
     from visualjudge.dataset.folder import META, load_dataset
 
     if out.is_file() or (out / META).is_file():
-        raise UsageError(f"--out must be a folder of its own, got a file or dataset, {out}")
+        raise UsageError(
+            f"--out must be a folder of its own, got a file or dataset, {out}"
+        )
     chosen = load_dataset(dataset).choose(choice)
     stated = settings(model.set)
     options = with_settings(options, stated)
@@ -62,9 +68,15 @@ def judge(
     if batch:
         logging.basicConfig(format="%(message)s")
         logging.getLogger("visualjudge.batches").setLevel(logging.INFO)
-        stated["batch"] = Settings(stated.pop("batch_size", None), not stated.pop("no_wait", False))
+        stated["batch"] = Settings(
+            stated.pop("batch_size", None), not stated.pop("no_wait", False)
+        )
     defaults = {"concurrency": options.concurrency}
-    asked = _panel(model.model) if model.backend == PANEL else model.client(stated, **defaults)
+    asked = (
+        _panel(model.model)
+        if model.backend == PANEL
+        else model.client(stated, **defaults)
+    )
     reader = {**stated, "model_name": extractor_model}
     done = ask(
         chosen,
@@ -84,14 +96,18 @@ def _panel(runs: str | None) -> Judge:
     from visualjudge.runs.folder import RunFolder
 
     if not runs or "," not in runs:
-        raise UsageError("--backend panel: --model must name finished runs, as RUN1,RUN2,RUN3")
+        raise UsageError(
+            "--backend panel: --model must name finished runs, as RUN1,RUN2,RUN3"
+        )
     folders = {name: RunFolder(Path(name)) for name in runs.split(",")}
     members = {name: folder.verdicts() for name, folder in folders.items()}
     simulated = any(folder.manifest().get("simulated") for folder in folders.values())
     return PanelJudge(members, simulated)
 
 
-def _dry_run(dataset: Dataset, out: Path, budget: Budget, options: JudgeOptions) -> None:
+def _dry_run(
+    dataset: Dataset, out: Path, budget: Budget, options: JudgeOptions
+) -> None:
     from visualjudge.runs.asks import check_images, estimate, still_to_ask
     from visualjudge.runs.budget import money
 
@@ -113,10 +129,18 @@ def _finish(report: RunReport, out: Path) -> None:
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
-    total, causes, stopped = report.statuses.total(), report.causes, report.progress.stopped
+    total, causes, stopped = (
+        report.statuses.total(),
+        report.causes,
+        report.progress.stopped,
+    )
     cached = f"{report.from_cache} from the reply cache" if report.from_cache else ""
-    money = "; ".join(filter(None, (spent_in_all(report.progress, report.total), cached)))
-    verdicts = f"{out}: {pluralize(total, 'verdict')}: {counted(report.statuses) or 'none'}"
+    money = "; ".join(
+        filter(None, (spent_in_all(report.progress, report.total), cached))
+    )
+    verdicts = (
+        f"{out}: {pluralize(total, 'verdict')}: {counted(report.statuses) or 'none'}"
+    )
     print(f"{verdicts} ({money})" if money else verdicts)
     errors, excess = report.statuses["api_error"], report.progress.budget.excess()
     served = " · ".join(f"{who} {n}" for who, n in report.served.most_common())
@@ -141,8 +165,12 @@ def _finish(report: RunReport, out: Path) -> None:
         f"{stopped or 'stopped'}; {missing} missing; continue with --resume": report.missing,
     }
     if causes["declined"] == total > 0:
-        replies = (verdict.raw_response for verdict in RunFolder(out).verdicts().values())
-        notes[f"every question was declined; the first reply: {next(filter(None, replies))}"] = True
+        replies = (
+            verdict.raw_response for verdict in RunFolder(out).verdicts().values()
+        )
+        notes[
+            f"every question was declined; the first reply: {next(filter(None, replies))}"
+        ] = True
     remark(notes)
     if errors or report.missing:
         raise typer.Exit(1)

@@ -21,13 +21,17 @@ KindOption = Annotated[
 
 def label(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE.csv")],
+    out: Annotated[
+        Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE.csv")
+    ],
     n: Annotated[
-        int | None, typer.Option("--n", min=1, help="Number to draw; default: 50.", metavar="N")
+        int | None,
+        typer.Option("--n", min=1, help="Number to draw; default: 50.", metavar="N"),
     ] = None,
     kind: KindOption = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Labels so far: not drawn again.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Labels so far: not drawn again.", metavar="FILE"),
     ] = None,
     seed: SeedOption = 0,
     dataset: MovedDataset = None,
@@ -53,7 +57,13 @@ def label(
         f"the column {'score (0 to 10)' if queue.by == 'annotation_id' else 'answer'}"
     )
     following(
-        "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
+        "studio",
+        dataset or "DATASET",
+        "--people",
+        "PEOPLE",
+        "--items",
+        out,
+        title="or ask people",
     )
     following("correct", run, "--labels", out)
     end_with([*queue.problems, *queue.remarks.problems])

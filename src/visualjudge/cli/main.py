@@ -85,7 +85,9 @@ class Group(TyperGroup):
     successor.
     """
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(
+        self, ctx: Any, args: list[str]
+    ) -> tuple[str | None, Any, list[str]]:
         name, known = args[0], self.list_commands(ctx)
         path = f"{ctx.info_name} {name}" if ctx.parent else name
         if path in RETIRED:
@@ -112,7 +114,9 @@ def command_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> Any
 def command_named(name: str) -> Any:
     """Return a command, or the group of its sub-commands."""
     # a keyword cannot name a module
-    module = importlib.import_module(f"visualjudge.cli.{'import_' if name == 'import' else name}")
+    module = importlib.import_module(
+        f"visualjudge.cli.{'import_' if name == 'import' else name}"
+    )
     return getattr(module, "app", None) or command_of({name: getattr(module, name)})
 
 
@@ -129,11 +133,17 @@ class Commands(Group):
         return list(self.texts())
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        panel = next((title for title, names in PANELS.items() if cmd_name in names), None)
+        panel = next(
+            (title for title, names in PANELS.items() if cmd_name in names), None
+        )
         text = self.texts().get(cmd_name)
-        return TyperCommand(cmd_name, help=text, rich_help_panel=panel) if text else None
+        return (
+            TyperCommand(cmd_name, help=text, rich_help_panel=panel) if text else None
+        )
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(
+        self, ctx: Any, args: list[str]
+    ) -> tuple[str | None, Any, list[str]]:
         found, _, rest = super().resolve_command(ctx, args)
         command = self.made(str(found))
         command.name = found
@@ -143,7 +153,10 @@ class Commands(Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            say(*stop.args, "cancelled; a run of judge, mmbench, pipeline continues with --resume")
+            say(
+                *stop.args,
+                "cancelled; a run of judge, mmbench, pipeline continues with --resume",
+            )
             sys.stdout.flush()
             os._exit(130)  # waits for no thread of what hangs
 
@@ -164,7 +177,9 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.")
+    ] = False,
 ) -> None:
     if version:
         print(f"visualjudge {visualjudge.__version__}")
@@ -200,8 +215,12 @@ def _status() -> int:
         text = error.format_message().rstrip(".").replace("Value error, ", "")
         if "unexpected extra argument" in text:
             text += "; quote values with spaces, repeat an option for each value, give flags none"
-        elif "No such option" in text and any(o.name == "set" for o in error.ctx.command.params):
-            text += "; a setting without an option of its own is given as --set NAME=VALUE"
+        elif "No such option" in text and any(
+            o.name == "set" for o in error.ctx.command.params
+        ):
+            text += (
+                "; a setting without an option of its own is given as --set NAME=VALUE"
+            )
         say(
             f"{text or 'a command is missing'}; see "
             f"{error.ctx.command_path if error.ctx else 'visualjudge'} --help"

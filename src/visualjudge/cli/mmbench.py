@@ -11,8 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from visualjudge.cli.main import command_of
-from visualjudge.cli.options import BudgetOptions, JsonFile, ModelOptions, PageFile, SkipInvalid
-from visualjudge.cli.output import following, interruptible, keep, remark, say, tell, write
+from visualjudge.cli.options import (
+    BudgetOptions,
+    JsonFile,
+    ModelOptions,
+    PageFile,
+    SkipInvalid,
+)
+from visualjudge.cli.output import (
+    following,
+    interruptible,
+    keep,
+    remark,
+    say,
+    tell,
+    write,
+)
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import CallOptions
@@ -28,7 +42,9 @@ Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar=
 
 def infer(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")],
+    out: Annotated[
+        Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")
+    ],
     run: CallOptions,
     budget: BudgetOptions,
     model: ModelOptions,
@@ -50,10 +66,14 @@ def infer(
         keep("--out (its .jsonl)", journal, [data])
     table = _table(data, skip_invalid)
     if "image" not in table.columns:
-        raise DataError(f"{data}: no column 'image' (columns: {', '.join(table.columns)[:300]})")
+        raise DataError(
+            f"{data}: no column 'image' (columns: {', '.join(table.columns)[:300]})"
+        )
     rows = table.rows[: run.limit]
     problems = image_problems(table, rows)
-    _left_out(problems.values(), f"{data}: {pluralize(len(problems), 'image')}", skip_invalid)
+    _left_out(
+        problems.values(), f"{data}: {pluralize(len(problems), 'image')}", skip_invalid
+    )
     asking = partial(
         ask_all,
         table,
@@ -72,14 +92,18 @@ def infer(
 
 def evaluate(
     predictions: Annotated[
-        list[Path], typer.Argument(help="Results, one file per model.", metavar="FILE...")
+        list[Path],
+        typer.Argument(help="Results, one file per model.", metavar="FILE..."),
     ],
-    data: Annotated[Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")],
+    data: Annotated[
+        Path, typer.Option("--data", help="The table that was asked.", metavar="DATA")
+    ],
     matcher: ModelOptions,
     json: JsonFile = None,
     out: PageFile = None,
     name: Annotated[
-        list[str] | None, typer.Option(help="Name of a model, once a file.", metavar="NAME")
+        list[str] | None,
+        typer.Option(help="Name of a model, once a file.", metavar="NAME"),
     ] = None,
     rules: Annotated[RulesName, typer.Option(help="How replies are read.")] = "strict",
     wrong: Annotated[
@@ -120,16 +144,23 @@ def evaluate(
         doubts = {
             "lack a rotation and count neither way": found["invalid_groups"],
             "have an index that the table does not have": found["unknown"],
-            "are read differently by the strict rules (see differs)": found.get("differs") or (),
+            "are read differently by the strict rules (see differs)": found.get(
+                "differs"
+            )
+            or (),
         }
         for what, names in doubts.items():
-            remark({f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names})
+            remark(
+                {f"{len(names)} {what}: {', '.join(map(str, [*names][:SHOWN]))}": names}
+            )
     following("mmbench", "infer", data, "--model", "ANOTHER", "--out", "another.xlsx")
 
 
 def circular(
     data: Data,
-    out: Annotated[Path, typer.Option(help="The table of rotations.", metavar="FILE.tsv")],
+    out: Annotated[
+        Path, typer.Option(help="The table of rotations.", metavar="FILE.tsv")
+    ],
     skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds
@@ -162,7 +193,11 @@ def _table(path: Path, skip_invalid: bool) -> Table:
     from visualjudge.apps.mmbench.table import read_table
 
     table = read_table(path)
-    _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
+    _left_out(
+        table.problems,
+        f"{path}: {pluralize(len(table.problems), 'record')}",
+        skip_invalid,
+    )
     return table
 
 
@@ -196,4 +231,6 @@ def _finish(result: InferReport, workbook: Path) -> None:
     )
     if result.missing:
         missing = pluralize(result.missing, "row is", "rows are")
-        raise RunError(f"{missing} without a reply and not in {workbook}; --resume asks again")
+        raise RunError(
+            f"{missing} without a reply and not in {workbook}; --resume asks again"
+        )

@@ -35,11 +35,15 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", help="Write the figures to this file.", metavar="FILE.json")
+    Path | None,
+    typer.Option("--json", help="Write the figures to this file.", metavar="FILE.json"),
 ]
-PageFile = Annotated[Path | None, typer.Option("--out", help="Page.", metavar="FILE.html")]
+PageFile = Annotated[
+    Path | None, typer.Option("--out", help="Page.", metavar="FILE.html")
+]
 MovedDataset = Annotated[
-    Path | None, typer.Option("--dataset", help="The dataset, if it has moved.", metavar="FOLDER")
+    Path | None,
+    typer.Option("--dataset", help="The dataset, if it has moved.", metavar="FOLDER"),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", metavar="N")]
 SkipInvalid = Annotated[
@@ -58,10 +62,14 @@ def pairs_of(stated: Iterable[str] | None, option: str) -> dict[str, str]:
     """
     pairs: dict[str, str] = {}
     for item in stated or ():
-        name, equals, value = item.rpartition("=") if option == "--answer" else item.partition("=")
+        name, equals, value = (
+            item.rpartition("=") if option == "--answer" else item.partition("=")
+        )
         if not (name and equals and value):
             such = "timeout=60" if option == "--set" else "prompt=text"
-            raise UsageError(f"{option} must be NAME=VALUE, such as {such}, got {item!r}")
+            raise UsageError(
+                f"{option} must be NAME=VALUE, such as {such}, got {item!r}"
+            )
         pairs[name.strip()] = value
     return pairs
 
@@ -75,7 +83,10 @@ def settings(stated: Iterable[str] | None) -> Json:
         If one has another form.
     """
     try:
-        read = {name: yaml.safe_load(text) for name, text in pairs_of(stated, "--set").items()}
+        read = {
+            name: yaml.safe_load(text)
+            for name, text in pairs_of(stated, "--set").items()
+        }
     except yaml.YAMLError:
         raise UsageError(
             f"--set: a value must be a number or text, got {' '.join(stated or ())!r}"
@@ -101,7 +112,8 @@ def with_settings(
     inner = list(nested(type(record)))
     known = _hints(type(record), key)
     changes: Json = {
-        one.name: with_settings(getattr(record, one.name), values, key="least") for one in inner
+        one.name: with_settings(getattr(record, one.name), values, key="least")
+        for one in inner
     }
     for name in known.keys() & values.keys():
         try:
@@ -109,7 +121,10 @@ def with_settings(
         except ValidationError as error:
             raise UsageError(f"--set {name}: {first_problem(error)[1]}") from None
     if alone and values:
-        names = [*known, *(name for one in inner for name in _hints(type(one.default), "least"))]
+        names = [
+            *known,
+            *(name for one in inner for name in _hints(type(one.default), "least")),
+        ]
         name = min(values)
         raise UsageError(f"--set: must be {one_of(name, names)}, got {name!r}")
     return replace(record, **changes)  # type: ignore[type-var]
@@ -121,7 +136,9 @@ class ModelOptions(Options):
 
     heading: ClassVar[str] = "Model"
 
-    backend: str = option("api", "api (default), google, anthropic, vllm, …", "NAME", quiet=True)
+    backend: str = option(
+        "api", "api (default), google, anthropic, vllm, …", "NAME", quiet=True
+    )
     model: str | None = option(None, "Name of the model on the server.", "NAME")
     base_url: str | None = option(None, "Address of the server.", "URL")
     api_key_env: str | None = option(None, "Variable that holds the API key.", "VAR")
@@ -215,9 +232,14 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(command).parameters.items():
         own = [parameter.replace(annotation=hints[name])]
         parameters += _parameters(groups[name]) if name in groups else own
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    keyword = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in parameters
+    ]
     called.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    called.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in keyword
+    }
     return called
 
 
@@ -269,14 +291,18 @@ def parameter_of(
     """
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     bare = kinds[0] if NoneType in get_args(hint) else hint
-    listed = several or get_origin(bare) in (Sequence, Mapping) or Ellipsis in get_args(bare)
+    listed = (
+        several or get_origin(bare) in (Sequence, Mapping) or Ellipsis in get_args(bare)
+    )
     if listed:
         needed = default is inspect.Parameter.empty and bare is hint
         bare = GenericAlias(list, bare if several else get_args(bare)[0])
         default = inspect.Parameter.empty if needed else None
     if bare is not bool and get_origin(bare) not in (Literal, tuple):
         metavar = metavar or name.rpartition("_")[2].upper()
-    option = typer.Option(f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more)
+    option = typer.Option(
+        f"--{(flag or name).replace('_', '-')}", metavar=metavar, **more
+    )
     annotation = Annotated[bare | None if default is None else bare, option]  # type: ignore[valid-type]
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)

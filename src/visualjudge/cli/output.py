@@ -30,17 +30,37 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {ord("\n"), ord("\t")}
+_CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {
+    ord("\n"),
+    ord("\t"),
+}
 _ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
 # The options that name an output in any command; some name a folder, which its writer checks.
 OUTPUTS = ("out", "json", "summary")
 # Files of which a folder of ours consists.
 OURS = frozenset(
-    ("dataset.json", "questions.json", "predictions.jsonl", "run.json", "verdicts.jsonl")
+    (
+        "dataset.json",
+        "questions.json",
+        "predictions.jsonl",
+        "run.json",
+        "verdicts.jsonl",
+    )
 )
 # Suffixes of outputs that are files: their folder must exist.
 FILES = frozenset(
-    (".csv", ".htm", ".html", ".json", ".jsonl", ".lock", ".pdf", ".svg", ".tsv", ".xlsx")
+    (
+        ".csv",
+        ".htm",
+        ".html",
+        ".json",
+        ".jsonl",
+        ".lock",
+        ".pdf",
+        ".svg",
+        ".tsv",
+        ".xlsx",
+    )
 )
 
 
@@ -119,7 +139,12 @@ def words_of(part: Selection) -> list[str]:
         "--type": part.types,
         "--where": part.where,
     }
-    return [word for name, values in named.items() for value in values for word in (name, value)]
+    return [
+        word
+        for name, values in named.items()
+        for value in values
+        for word in (name, value)
+    ]
 
 
 # ---------------------------------------------------------------- progress
@@ -189,7 +214,10 @@ class Checked(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         _check_outputs(self, ctx.params)
-        with warnings.catch_warnings(), redirect_stdout(cast(TextIO, CleanStream(sys.stdout))):
+        with (
+            warnings.catch_warnings(),
+            redirect_stdout(cast(TextIO, CleanStream(sys.stdout))),
+        ):
             warnings.showwarning = lambda message, *_: say(f"warning: {message}")
             return super().invoke(ctx)
 
@@ -203,14 +231,23 @@ def write(path: Path | None, content: Any) -> None:
 def _check_outputs(command: Any, values: Mapping[str, Any]) -> None:
     options = {parameter.name: parameter for parameter in command.params}
     outputs = {name: Path(values[name]) for name in OUTPUTS if values.get(name)}
-    inputs = [path for name in options if name not in OUTPUTS for path in _files(values.get(name))]
+    inputs = [
+        path
+        for name in options
+        if name not in OUTPUTS
+        for path in _files(values.get(name))
+    ]
     for name, path in outputs.items():
         option = options[name].opts[0]
         same = [options[n].opts[0] for n in outputs if n != name and outputs[n] == path]
         if same:
-            raise UsageError(f"{option}: {path} is what {same[0]} writes; name another file")
+            raise UsageError(
+                f"{option}: {path} is what {same[0]} writes; name another file"
+            )
         if path.suffix.lower() in FILES and not path.parent.is_dir():
-            raise UsageError(f"{option}: {path}: no folder {path.parent}; create it first")
+            raise UsageError(
+                f"{option}: {path}: no folder {path.parent}; create it first"
+            )
         if path.is_file():
             keep(option, path, inputs)
         if suffixes := re.findall(r"\.[a-z]+", options[name].metavar or ""):
@@ -236,5 +273,9 @@ def _files(value: Any) -> Iterator[Path]:
     if isinstance(value, list | tuple):
         for one in value:
             yield from _files(one)
-    elif isinstance(value, str | Path) and len(str(value)) < 1000 and "\0" not in str(value):
+    elif (
+        isinstance(value, str | Path)
+        and len(str(value)) < 1000
+        and "\0" not in str(value)
+    ):
         yield from (path for path in [Path(value)] if path.is_file())

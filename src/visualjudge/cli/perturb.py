@@ -24,15 +24,21 @@ if TYPE_CHECKING:
 
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", metavar="TASK")],
-    gt: Annotated[str, typer.Option(help="Ground truth: file, folder or pattern.", metavar="GT")],
+    gt: Annotated[
+        str, typer.Option(help="Ground truth: file, folder or pattern.", metavar="GT")
+    ],
     images: Annotated[str, typer.Option(help="Images; degraded ones of restorations.")],
-    out: Annotated[Path, typer.Option(help="Data folder to create or extend.", metavar="DATA")],
+    out: Annotated[
+        Path, typer.Option(help="Data folder to create or extend.", metavar="DATA")
+    ],
     per_image: Annotated[
-        int, typer.Option(min=2, help="Severities per error type and image.", metavar="N")
+        int,
+        typer.Option(min=2, help="Severities per error type and image.", metavar="N"),
     ] = 4,
     seed: SeedOption = 42,
     error_type: Annotated[
-        list[str] | None, typer.Option(help="Only this type of error; repeatable.", metavar="TYPE")
+        list[str] | None,
+        typer.Option(help="Only this type of error; repeatable.", metavar="TYPE"),
     ] = None,
     pairing: Annotated[
         Literal["matched", "ladder"],
@@ -42,11 +48,15 @@ def perturb(
         str | None, typer.Option(help="Metric of the scores.", metavar="NAME")
     ] = None,
     id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace records of one id.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace records of one id.")
+    ] = False,
     skip_invalid: SkipInvalid = False,
     set: Annotated[
         list[str] | None,
-        typer.Option(help="Of `import`: classes, gt_scale, instances.", metavar="NAME=…"),
+        typer.Option(
+            help="Of `import`: classes, gt_scale, instances.", metavar="NAME=…"
+        ),
     ] = None,
 ) -> None:
     """Add one type of error at a time to ground truth, at increasing severity, and score each
@@ -90,7 +100,9 @@ def perturb(
     tell(done.problems, skip=skip_invalid)
 
 
-def truth_reader(task: str, gt: str, images: str, given: Mapping[str, Any]) -> Callable[[], Found]:
+def truth_reader(
+    task: str, gt: str, images: str, given: Mapping[str, Any]
+) -> Callable[[], Found]:
     """Return a function that reads ground truth alone, from the start at every call.
 
     Parameters
@@ -108,18 +120,26 @@ def truth_reader(task: str, gt: str, images: str, given: Mapping[str, Any]) -> C
 
     kind = task_named(task).type
     if not TYPES.find(kind).errors:
-        raise UsageError(f"{task} has no controlled errors: its scores are given, not computed")
-    first = added("importer") if "gt_pngs" in given else (*added("importer"), "label-map")
+        raise UsageError(
+            f"{task} has no controlled errors: its scores are given, not computed"
+        )
+    first = (
+        added("importer") if "gt_pngs" in given else (*added("importer"), "label-map")
+    )
     name = next(one for one in (*first, *IMPORTERS) if kind in IMPORTERS[one].types)
     reader = IMPORTERS[name].reader
     known = inspect.signature(reader).parameters
     values = {"gt": gt, "images": images, **given}
     for word in sorted(given.keys() - known):
-        raise UsageError(f"--set: must be {one_of(word, known)}, got {word!r} (importer {name})")
+        raise UsageError(
+            f"--set: must be {one_of(word, known)}, got {word!r} (importer {name})"
+        )
     for word, one in known.items():
         if one.default is one.empty and word not in {*values, "task", "pred"}:
             raise UsageError(f"--set {word} is missing; the importer {name} needs it")
     paths = {
-        word: Path(value) for word, value in values.items() if "Path" in str(known[word].annotation)
+        word: Path(value)
+        for word, value in values.items()
+        if "Path" in str(known[word].annotation)
     }
     return partial(reader, task=task, pred=None, **{**values, **paths})

@@ -24,26 +24,37 @@ if TYPE_CHECKING:
 
 _LONGEST_REPLY = 100
 # Column titles; A is not a model, as rows may ask for a pair in both orders.
-WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
+WINNERS = {
+    "Image A": "Image A (shown first)",
+    "Image B": "Image B (second)",
+    "Tie": "Tie",
+}
 
 
 def pipeline(
-    config: Annotated[Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")],
-    rows: Annotated[Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")],
+    config: Annotated[
+        Path, typer.Argument(help="YAML with metric_configs.", metavar="CONFIG")
+    ],
+    rows: Annotated[
+        Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")
+    ],
     out: Annotated[Path, typer.Option(help="Results, a line per row.", metavar="FILE")],
     run: CallOptions,
     budget: BudgetOptions,
     rules: Annotated[
-        Literal["strict", "geditbench"] | None, typer.Option(help="How replies are read.")
+        Literal["strict", "geditbench"] | None,
+        typer.Option(help="How replies are read."),
     ] = None,
     prompts: Annotated[
-        list[Path] | None, typer.Option(help="Folder of your prompts.", metavar="FOLDER")
+        list[Path] | None,
+        typer.Option(help="Folder of your prompts.", metavar="FOLDER"),
     ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Do not use the reply cache.")
     ] = False,
     allow_private_urls: Annotated[
-        bool, typer.Option("--allow-private-urls", help="Also fetch from private addresses.")
+        bool,
+        typer.Option("--allow-private-urls", help="Also fetch from private addresses."),
     ] = False,
 ) -> None:
     """Judge edited images row by row. A row: {"key": "1", "instruction": "blue cup",
@@ -52,7 +63,12 @@ def pipeline(
 
     Example: visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
     """
-    from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
+    from visualjudge.apps.pipelines import (
+        build_pipes,
+        read_config,
+        read_rows,
+        run_pipeline,
+    )
     from visualjudge.apps.pipelines.config import prompts_of
     from visualjudge.apps.pipelines.run import is_ours
     from visualjudge.clients.cache import default_cache_dir
@@ -97,23 +113,31 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:
     from visualjudge.runs.progress_display import counted, spent
 
     cached = f"{pluralize(report.cached, 'reply', 'replies')} from the cache"
-    paid = ", ".join(filter(None, (spent(report.progress), cached if report.cached else "")))
+    paid = ", ".join(
+        filter(None, (spent(report.progress), cached if report.cached else ""))
+    )
     judged = f"{pluralize(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}"
     print(f"{out}: {judged} ({paid})" if paid else f"{out}: {judged}")
     every = report.metrics.values()
     if every:
         print(_by_metric(report.metrics))
-    rows = ((f"row {key}", *said.partition(": ")[::2]) for key, said in report.errors.items())
+    rows = (
+        (f"row {key}", *said.partition(": ")[::2])
+        for key, said in report.errors.items()
+    )
     tell([*problems, *(Problem(str(out), *row) for row in rows)])
     causes = sum((counts.causes for counts in every), Counter[str]())
-    reply = next((counts.first_failed for counts in every if counts.causes), None) or "none"
+    reply = (
+        next((counts.first_failed for counts in every if counts.causes), None) or "none"
+    )
     missing = pluralize(report.missing, "row is", "rows are")
     remark(
         {
             f"failed results, by cause: {counted(causes)}; the first reply: "
             f"{shorten(reply, _LONGEST_REPLY)}; --no-cache and another --out ask again": causes,
             f"{report.progress.stopped or 'stopped'}; {missing} missing": report.missing,
-            "repeat the command with --resume to continue": report.missing or report.errors,
+            "repeat the command with --resume to continue": report.missing
+            or report.errors,
         }
     )
     answered = any(counts.answered for counts in every)
@@ -139,5 +163,7 @@ def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
         for title in next(iter(lines.values()))
         if title == "Answered" or any(line[title] for line in lines.values())
     ]
-    rows = [(name, *(str(line[title]) for title in titles)) for name, line in lines.items()]
+    rows = [
+        (name, *(str(line[title]) for title in titles)) for name, line in lines.items()
+    ]
     return Table(("Metric", *titles), tuple(rows)).text()

@@ -16,7 +16,10 @@ from visualjudge.options import Selection
 
 def plan(
     target: Annotated[
-        Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", metavar="FOLDER")
+        Path,
+        typer.Argument(
+            help="Data folder, dataset, or run of a pilot.", metavar="FOLDER"
+        ),
     ],
     part: Selection,
     price: PriceOptions,
@@ -32,7 +35,8 @@ def plan(
         float, typer.Option(help="Probability of reaching the goal.", metavar="P")
     ] = 0.8,
     json: Annotated[
-        Path | None, typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json")
+        Path | None,
+        typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json"),
     ] = None,
     dataset: MovedDataset = None,
     seed: SeedOption = 42,
@@ -55,7 +59,9 @@ def plan(
     )
     print(result)
     if json is None:
-        following("plan", target, "--goal", goal, *words_of(part), "--json", "plan.json")
+        following(
+            "plan", target, "--goal", goal, *words_of(part), "--json", "plan.json"
+        )
         return
     result.save(json)
     for line, title in zip(commands(result, str(json)), ("next", "then"), strict=True):

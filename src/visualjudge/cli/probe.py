@@ -15,13 +15,17 @@ from visualjudge.options import WorkOptions
 
 def probe(
     data: Annotated[Path, typer.Argument(help="Data folder.", metavar="DATA")],
-    out: Annotated[Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the new dataset.", metavar="DATASET")
+    ],
     options: WorkOptions,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only this probe; repeatable.", metavar="PROBE")
+        list[str] | None,
+        typer.Option(help="Only this probe; repeatable.", metavar="PROBE"),
     ] = None,
     n: Annotated[
-        int, typer.Option("--n", help="Maximum number of questions per probe.", metavar="N")
+        int,
+        typer.Option("--n", help="Maximum number of questions per probe.", metavar="N"),
     ] = 200,
 ) -> None:
     """Build a dataset that tests whether irrelevant changes influence a judge. Judge it and report
@@ -36,6 +40,11 @@ def probe(
     rows = tuple((name, str(count)) for name, count in made.asked.items() if count)
     print(Table(("Probe", "Questions"), rows).text())
     missing = [name for name in made.empty if name != "control"]
-    say(*(f"{name}: no record of {data} fits; the probe is left out" for name in missing))
+    say(
+        *(
+            f"{name}: no record of {data} fits; the probe is left out"
+            for name in missing
+        )
+    )
     print(f"{pluralize(made.questions, 'question')} in {out}")
     following("judge", out, "--out", "RUN")

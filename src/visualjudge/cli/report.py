@@ -19,7 +19,9 @@ def report(
     options: MeasureOptions,
     out: Annotated[
         Path | None,
-        typer.Option(help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
+        typer.Option(
+            help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"
+        ),
     ] = None,
     summary: Annotated[
         Path | None,
@@ -27,10 +29,12 @@ def report(
     ] = None,
     json: JsonFile = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Write every table and plot here.", metavar="FOLDER")
+        Path | None,
+        typer.Option(help="Write every table and plot here.", metavar="FOLDER"),
     ] = None,
     compare: Annotated[
-        tuple[str, str] | None, typer.Option(help="Begin with A against B.", metavar="A B")
+        tuple[str, str] | None,
+        typer.Option(help="Begin with A against B.", metavar="A B"),
     ] = None,
 ) -> None:
     """Measure how far a judge can be trusted: print a table, write metrics.json and a page.
@@ -50,7 +54,10 @@ def report(
         analysis = analyse(runs, options=options, progress=progress)
         two = [named_run(analysis, name) for name in compare or ()]
         progress("writing the report")
-        for place, of in ((out, {"compare": two or None}), (summary, {"summary": True})):
+        for place, of in (
+            (out, {"compare": two or None}),
+            (summary, {"summary": True}),
+        ):
             if place is not None and place.suffix.lower() == ".pdf":
                 print_page(html(analysis, **of), place)
             elif place is not None:
@@ -73,5 +80,8 @@ def report(
     print("\n".join(filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]
-    say(*analysis.metrics["warnings"], *(line for judge in found for line in judge["warnings"]))
+    say(
+        *analysis.metrics["warnings"],
+        *(line for judge in found for line in judge["warnings"]),
+    )
     end_with(line for judge in found for line in judge["problems"])

@@ -13,7 +13,9 @@ from visualjudge.core.text_tables import Table
 
 
 def encodings(
-    task: Annotated[str | None, typer.Option(help="Only this task's.", metavar="TASK")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Only this task's.", metavar="TASK")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List all encodings: 53 standard and 2 extended ones.
@@ -26,11 +28,16 @@ def encodings(
     listed = rows(task)
     if as_json:
         print_json(
-            {**{name: getattr(row, name) for name in fields}, "style": asdict(row.style)}
+            {
+                **{name: getattr(row, name) for name in fields},
+                "style": asdict(row.style),
+            }
             for row in listed
         )
         return
-    styles = [", ".join(f"{k}={v}" for k, v in asdict(row.style).items()) for row in listed]
+    styles = [
+        ", ".join(f"{k}={v}" for k, v in asdict(row.style).items()) for row in listed
+    ]
     cells = [
         (row.task, row.stem, row.kind, "" if row.is_final else "extended", style)
         for row, style in zip(listed, styles, strict=True)

@@ -28,9 +28,13 @@ def studio(
     part: Selection,
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(help="Datasets, runs, or folders with them.", metavar="FOLDER..."),
+        typer.Argument(
+            help="Datasets, runs, or folders with them.", metavar="FOLDER..."
+        ),
     ] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")] = 8421,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")
+    ] = 8421,
     people: Annotated[
         Path | None, typer.Option(help="Collect people's answers here.", metavar="RUN")
     ] = None,
@@ -38,20 +42,36 @@ def studio(
         list[str] | None, typer.Option(help="A rater; repeatable.", metavar="NAME")
     ] = None,
     url: Annotated[
-        str | None, typer.Option(help="Of a reverse proxy, for raters.", metavar="https://…")
+        str | None,
+        typer.Option(help="Of a reverse proxy, for raters.", metavar="https://…"),
     ] = None,
     overlap: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share that several get.", metavar="N", show_default=False),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share that several get.",
+            metavar="N",
+            show_default=False,
+        ),
     ] = 1.0,
     per_item: Annotated[
-        int, typer.Option(min=1, help="Raters of those [2].", metavar="N", show_default=False)
+        int,
+        typer.Option(
+            min=1, help="Raters of those [2].", metavar="N", show_default=False
+        ),
     ] = 2,
     repeats: Annotated[
-        int, typer.Option(min=0, help="Asked twice, each rater.", metavar="N", show_default=False)
+        int,
+        typer.Option(
+            min=0, help="Asked twice, each rater.", metavar="N", show_default=False
+        ),
     ] = 0,
     known: Annotated[
-        int, typer.Option(min=0, help="Easy ones, as a check.", metavar="N", show_default=False)
+        int,
+        typer.Option(
+            min=0, help="Easy ones, as a check.", metavar="N", show_default=False
+        ),
     ] = 0,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Questions to draw.", metavar="N")
@@ -63,15 +83,23 @@ def studio(
         Path | None, typer.Option(help="Ask those with these ids.", metavar="FILE")
     ] = None,
     instructions: Annotated[
-        Path | None, typer.Option(help="Markdown that raters read first.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Markdown that raters read first.", metavar="FILE"),
     ] = None,
     practice: Annotated[
-        int, typer.Option(min=0, help="Easy ones, not counted.", metavar="N", show_default=False)
+        int,
+        typer.Option(
+            min=0, help="Easy ones, not counted.", metavar="N", show_default=False
+        ),
     ] = 0,
     least_seconds: Annotated[
         float,
         typer.Option(
-            min=0, max=600, help="To look, at least [0.5].", metavar="N", show_default=False
+            min=0,
+            max=600,
+            help="To look, at least [0.5].",
+            metavar="N",
+            show_default=False,
         ),
     ] = 0.5,
     show: Annotated[
@@ -91,7 +119,9 @@ def studio(
         if value and people is None:
             raise UsageError(f"{name} needs --people")
     if not find_spec("fastapi") or not find_spec("uvicorn"):
-        raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'")
+        raise UsageError(
+            "studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'"
+        )
     from visualjudge.studio.app import create_app
     from visualjudge.studio.guard import LOOPBACK
     from visualjudge.studio.people.pages import going_on, people_app, people_pages
@@ -104,7 +134,9 @@ def studio(
     if url is not None:
         proxy = re.fullmatch(r"https://([\w.-]+)(:\d+)?/?", url)
         if proxy is None:
-            raise UsageError(f"--url must be https://NAME or https://NAME:PORT, got {url}")
+            raise UsageError(
+                f"--url must be https://NAME or https://NAME:PORT, got {url}"
+            )
         address, names = url.rstrip("/"), LOOPBACK | {proxy[1].lower()}
     site = Site(find_places(folders or [Path()]))
     with socket.socket() as probe:
@@ -141,7 +173,11 @@ def studio(
 def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
     from visualjudge.studio.people.access import ADMIN
 
-    plan, raters, several = pages.run.plan, pages.run.raters, settings.raters_per_question
+    plan, raters, several = (
+        pages.run.plan,
+        pages.run.raters,
+        settings.raters_per_question,
+    )
     remark(
         {
             plan.said: True,
@@ -150,7 +186,8 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
             f"{plan.textual} of these questions show predictions as text, such as coordinates, "
             "which people can hardly judge": plan.textual,
             f"each question is for {several} raters (--per-item), named so far: {len(raters)}; add "
-            "others with --rater, also later": len(raters) < several and settings.overlap > 0,
+            "others with --rater, also later": len(raters) < several
+            and settings.overlap > 0,
         }
     )
     for name in (ADMIN, *raters):

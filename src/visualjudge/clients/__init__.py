@@ -18,7 +18,10 @@ if TYPE_CHECKING:
         Request as Request,
         TextPart as TextPart,
     )
-    from visualjudge.clients.image_parts import ImageStore as ImageStore, image_part as image_part
+    from visualjudge.clients.image_parts import (
+        ImageStore as ImageStore,
+        image_part as image_part,
+    )
     from visualjudge.clients.registry import (
         CLIENT_REGISTRY as CLIENT_REGISTRY,
         build_client as build_client,

@@ -66,16 +66,22 @@ class AnthropicClient(RemoteClient):
                 for tool in full.tools
             ]
         fields = stated(fixed) | self.extra
-        return conversation_body(full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
+        return conversation_body(
+            full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
+        )
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:
         content = body["content"]
         if not isinstance(content, list):
             raise TypeError("content must be a list of blocks")
-        text = "".join(text_of(block["text"]) for block in content if block["type"] == "text")
+        text = "".join(
+            text_of(block["text"]) for block in content if block["type"] == "text"
+        )
         calls = tuple(
             call_of(block.get("id"), k, block, "input")
-            for k, block in enumerate(block for block in content if block["type"] == "tool_use")
+            for k, block in enumerate(
+                block for block in content if block["type"] == "tool_use"
+            )
         )
         finish = finish_of(text_of(body.get("stop_reason")))
         return Reply(text, finish, calls=calls, echo=echo_of(content, calls))
@@ -86,10 +92,18 @@ class AnthropicClient(RemoteClient):
         # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-
         # performance, https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
         counts, notes = counts_of(body.get("usage"), (*_PROMPT, "output_tokens"))
-        prompt = sum(counts.get(name, 0) for name in _PROMPT) if "input_tokens" in counts else None
+        prompt = (
+            sum(counts.get(name, 0) for name in _PROMPT)
+            if "input_tokens" in counts
+            else None
+        )
         output = counts.get("output_tokens")
         total = None if prompt is None or output is None else prompt + output
-        named = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": total}
+        named = {
+            "prompt_tokens": prompt,
+            "completion_tokens": output,
+            "total_tokens": total,
+        }
         return stated(named), notes
 
 
@@ -110,12 +124,15 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         {
             "type": "tool_result",
             "tool_use_id": result.call.id,
-            "content": anthropic_style(None, as_content(result.parts), mark)["messages"][0][
-                "content"
-            ],
+            "content": anthropic_style(None, as_content(result.parts), mark)[
+                "messages"
+            ][0]["content"],
             **({"is_error": True} if result.failed else {}),
         }
         for result in turn.results
     ]
     reply = [*text, *made] if turn.echo is None else orjson.loads(turn.echo)
-    return [{"role": "assistant", "content": reply}, {"role": "user", "content": results}]
+    return [
+        {"role": "assistant", "content": reply},
+        {"role": "user", "content": results},
+    ]

@@ -48,7 +48,9 @@ def reply_of(body: Fields, _schema: object = None) -> Reply:
     choice = body["choices"][0]
     message = choice["message"]
     refused = message.get("refusal")
-    text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
+    text = _text(message.get("content")) or (
+        refused if isinstance(refused, str) else ""
+    )
     text, notes = (text, ()) if text.strip() else _reasoned(message)
     reason = text_of(choice.get("finish_reason"))
     finish = "refusal" if refused else finish_of(reason)
@@ -58,12 +60,24 @@ def reply_of(body: Fields, _schema: object = None) -> Reply:
         call_of(member(call, "id"), k, member(call, "function"), "arguments")
         for k, call in enumerate(called if isinstance(called, list) else ())
     )
-    echo = echo_of({k: message[k] for k in _ECHOED if message.get(k) is not None}, calls)
+    echo = echo_of(
+        {k: message[k] for k in _ECHOED if message.get(k) is not None}, calls
+    )
     listed = member(choice.get("logprobs"), "content")
-    tops = [member(one, "top_logprobs") for one in (listed if isinstance(listed, list) else ())]
+    tops = [
+        member(one, "top_logprobs")
+        for one in (listed if isinstance(listed, list) else ())
+    ]
     tokens, about_tokens = tokens_of(listed, tops, _TOKEN)
     return Reply(
-        text, finish, {}, tokens, (*notes, *about_tokens), cause=cause, calls=calls, echo=echo
+        text,
+        finish,
+        {},
+        tokens,
+        (*notes, *about_tokens),
+        cause=cause,
+        calls=calls,
+        echo=echo,
     )
 
 
@@ -107,7 +121,11 @@ class ApiClient(RemoteClient):
     def _pieces(self, full: Request) -> list[bytes]:
         tokens = RENAMED if RENAMED in self.refused_parameters.learned else "max_tokens"
         fixed: Json = {"model": self.model, tokens: full.max_tokens}
-        fixed |= {"temperature": full.temperature, "seed": full.seed, "top_p": full.top_p}
+        fixed |= {
+            "temperature": full.temperature,
+            "seed": full.seed,
+            "top_p": full.top_p,
+        }
         if full.top_logprobs is not None:
             fixed |= {"logprobs": True, "top_logprobs": full.top_logprobs}
         if full.schema is not None:
@@ -127,7 +145,9 @@ class ApiClient(RemoteClient):
                 for tool in full.tools
             ]
         fields = stated(fixed) | self._effort() | self.extra
-        return conversation_body(full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn)
+        return conversation_body(
+            full, fields, PROMPT_ADAPTERS.find(self.prompt_adapter), _turn
+        )
 
     def _effort(self) -> Json:
         effort = self.effort
@@ -144,11 +164,15 @@ class ApiClient(RemoteClient):
     def _usage(self, body: Fields) -> Counts:
         usage = body.get("usage")
         if isinstance(usage, Mapping):
-            thinking = member(usage.get("completion_tokens_details"), "reasoning_tokens")
+            thinking = member(
+                usage.get("completion_tokens_details"), "reasoning_tokens"
+            )
             usage = {**usage, "reasoning_tokens": thinking}
         counts, notes = counts_of(usage, (*_COUNTS, "reasoning_tokens"))
         output = whole_output(*map(counts.get, _COUNTS))
-        return counts if output is None else counts | {"completion_tokens": output}, notes
+        return counts if output is None else counts | {
+            "completion_tokens": output
+        }, notes
 
 
 class VllmClient(ApiClient):
@@ -179,7 +203,8 @@ class VllmClient(ApiClient):
     ) -> None:
         super().__init__(
             model_name,
-            base_url=base_url or f"http://{ip_address or '127.0.0.1'}:{port or 8000}/v1",
+            base_url=base_url
+            or f"http://{ip_address or '127.0.0.1'}:{port or 8000}/v1",
             **options,
         )
 
@@ -190,7 +215,9 @@ class VllmClient(ApiClient):
             return {}
         form: Json = {"enable_thinking": effort != "none"}
         if effort != "none":
-            form["thinking_budget" if isinstance(effort, int) else "reasoning_effort"] = effort
+            form[
+                "thinking_budget" if isinstance(effort, int) else "reasoning_effort"
+            ] = effort
         return {"chat_template_kwargs": form}
 
 
@@ -207,7 +234,9 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
         for call in (result.call for result in turn.results)
     ]
     called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
-    messages: list[Json] = [{"role": "assistant", "content": turn.text or None, **called}]
+    messages: list[Json] = [
+        {"role": "assistant", "content": turn.text or None, **called}
+    ]
     messages += [
         {"role": "tool", "tool_call_id": result.call.id, "content": result_text(result)}
         for result in turn.results
@@ -220,7 +249,9 @@ def _text(content: Any) -> str:
     # Return a string, or the joined text parts if it is a list, as some servers send.
     if isinstance(content, list):
         return "".join(
-            text_of(part.get("text")) for part in content if part.get("type", "text") == "text"
+            text_of(part.get("text"))
+            for part in content
+            if part.get("type", "text") == "text"
         )
     return text_of(content)
 

@@ -156,7 +156,11 @@ class Reply:
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
     """Add the billed tokens of earlier, failed calls to ``reply``."""
-    return replace(reply, usage=dict(Counter(reply.usage) + Counter(usage))) if usage else reply
+    return (
+        replace(reply, usage=dict(Counter(reply.usage) + Counter(usage)))
+        if usage
+        else reply
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,11 +66,17 @@ def cache_key(identity: Identity, request: Request) -> str:
             "tools": [asdict(tool) for tool in request.tools],
             "turns": [_turn(turn) for turn in request.turns],
         }
-    return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
+    return hashlib.sha256(
+        orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str)
+    ).hexdigest()
 
 
 def _part(part: Part) -> list[str]:
-    return ["image", part.mime, part.sha256] if isinstance(part, ImagePart) else ["text", part.text]
+    return (
+        ["image", part.mime, part.sha256]
+        if isinstance(part, ImagePart)
+        else ["text", part.text]
+    )
 
 
 def _turn(turn: Turn) -> list[Any]:
@@ -112,7 +118,9 @@ class Cached(Wrapping):
             return replace(_REPLY.validate_json(rows[0][0]), cached=True)
         reply = await self.inner.ask(request, attempt=attempt)
         entry = _REPLY.dump_json(reply)
-        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry)
+        self._execute(
+            "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, attempt, entry
+        )
         return reply
 
     async def aclose(self) -> None:

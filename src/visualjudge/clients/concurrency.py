@@ -73,11 +73,18 @@ class Limited(Wrapping):
         # Return the place, and learn from how the call ended.
         self.in_flight -= 1
         if error is None:
-            calls = max(_CALLS, _WINDOWS * self.allowed) if self._is_near else self.allowed
+            calls = (
+                max(_CALLS, _WINDOWS * self.allowed) if self._is_near else self.allowed
+            )
             self.allowed = min(float(self.ceiling), self.allowed + 1 / calls)
             self._stepped_back &= self.allowed < self._refused_at - 0.5
-        elif getattr(error, "status", 0) in _BUSY or getattr(error, "cause", None) == "timeout":
-            if number > self._deaf_until:  # one reaction to all calls that were in flight
+        elif (
+            getattr(error, "status", 0) in _BUSY
+            or getattr(error, "cause", None) == "timeout"
+        ):
+            if (
+                number > self._deaf_until
+            ):  # one reaction to all calls that were in flight
                 self._lower()
             wait_s = error.retry_after if isinstance(error, ApiError) else None
             self._resume_at = max(self._resume_at, time.monotonic() + (wait_s or 0.0))
@@ -99,5 +106,9 @@ class Limited(Wrapping):
 
     def _lower(self) -> None:
         near = self._is_near and not self._stepped_back
-        self._deaf_until, self._refused_at, self._stepped_back = self._begun, self.allowed, near
+        self._deaf_until, self._refused_at, self._stepped_back = (
+            self._begun,
+            self.allowed,
+            near,
+        )
         self.allowed = max(1.0, self.allowed - 1 if near else self.allowed / 2)

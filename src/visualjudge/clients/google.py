@@ -12,7 +12,13 @@ import orjson
 
 from visualjudge.clients.base import Reply, Request, ToolCall, Turn
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
-from visualjudge.clients.reply_fields import Counts, counts_of, member, text_of, tokens_of
+from visualjudge.clients.reply_fields import (
+    Counts,
+    counts_of,
+    member,
+    text_of,
+    tokens_of,
+)
 from visualjudge.clients.request_body import conversation_body, stated, thinking_budget
 from visualjudge.clients.tool_calls import (
     MADE,
@@ -59,7 +65,9 @@ class GoogleClient(RemoteClient):
     models_path = "/v1beta/models"
     reply_is = "has no candidate"
 
-    def __init__(self, model_name: str, *, api_version: str = "v1beta", **fields: Any) -> None:
+    def __init__(
+        self, model_name: str, *, api_version: str = "v1beta", **fields: Any
+    ) -> None:
         super().__init__(model_name, **fields)
         self.api_version = api_version
 
@@ -84,7 +92,10 @@ class GoogleClient(RemoteClient):
             "thinkingConfig": None if budget is None else {"thinkingBudget": budget},
         }
         if full.schema is not None:
-            how |= {"responseMimeType": "application/json", "responseJsonSchema": dict(full.schema)}
+            how |= {
+                "responseMimeType": "application/json",
+                "responseJsonSchema": dict(full.schema),
+            }
         extra = dict(self.extra)
         fixed = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
         if how := stated(how) | extra:
@@ -104,26 +115,45 @@ class GoogleClient(RemoteClient):
 
     def _reply(self, body: Fields) -> Reply:
         if blocked := text_of(member(body.get("promptFeedback"), "blockReason")):
-            return Reply("", "refusal", notes=(f"prompt blocked: {blocked}",), cause=CONTENT_FILTER)
+            return Reply(
+                "",
+                "refusal",
+                notes=(f"prompt blocked: {blocked}",),
+                cause=CONTENT_FILTER,
+            )
         candidate = body["candidates"][0]
         # A candidate that was cut off at the start has no parts or content.
         content = candidate.get("content")
         parts = (content.get("parts") if content is not None else None) or []
-        text = "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
+        text = "".join(
+            text_of(part.get("text")) for part in parts if not part.get("thought")
+        )
         reason = text_of(candidate.get("finishReason"))
-        called = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
-        calls = tuple(call_of(member(call, "id"), k, call, "args") for k, call in enumerate(called))
+        called = [
+            part["functionCall"]
+            for part in parts
+            if part.get("functionCall") is not None
+        ]
+        calls = tuple(
+            call_of(member(call, "id"), k, call, "args")
+            for k, call in enumerate(called)
+        )
         finish = finish_of(reason)
         listed = candidate.get("logprobsResult")
         tops = member(listed, "topCandidates")
         tokens, notes = tokens_of(
             member(listed, "chosenCandidates"),
-            [member(top, "candidates") for top in (tops if isinstance(tops, list) else ())],
+            [
+                member(top, "candidates")
+                for top in (tops if isinstance(tops, list) else ())
+            ],
             _TOKEN,
         )
         cause = CONTENT_FILTER if finish == "refusal" else None
         echo = echo_of(content, calls, ids=False)
-        return Reply(text, finish, {}, tokens, notes, cause=cause, calls=calls, echo=echo)
+        return Reply(
+            text, finish, {}, tokens, notes, cause=cause, calls=calls, echo=echo
+        )
 
     def _usage(self, body: Fields) -> Counts:
         # Thoughts are billed as output, but not included in the candidates' tokens. Source:
@@ -132,7 +162,8 @@ class GoogleClient(RemoteClient):
         usage = body.get("usageMetadata")
         counts, notes = counts_of(usage, (*_PROMPT, *_OUTPUT, "totalTokenCount"))
         prompt, output = (
-            [counts[name] for name in names if name in counts] for names in (_PROMPT, _OUTPUT)
+            [counts[name] for name in names if name in counts]
+            for names in (_PROMPT, _OUTPUT)
         )
         named = {
             "prompt_tokens": sum(prompt) if prompt else None,
@@ -158,7 +189,11 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
         {
             "functionResponse": _function(
                 result.call,
-                {"response": {"error" if result.failed else "output": result_text(result)}},
+                {
+                    "response": {
+                        "error" if result.failed else "output": result_text(result)
+                    }
+                },
             )
         }
         for result in turn.results
@@ -170,4 +205,8 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
 
 def _function(call: ToolCall, more: Json) -> Json:
     # Return a call's name, its id if the server sent one, and the fields in ``more``.
-    return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
+    return {
+        "name": call.name,
+        **({} if call.id.startswith(MADE) else {"id": call.id}),
+        **more,
+    }

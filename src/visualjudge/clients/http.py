@@ -57,10 +57,12 @@ class Wire:
     def __init__(self, name: str, redact: Redactor, timeout_s: float) -> None:
         self._name, self._redact, self._timeout_s = name, redact, timeout_s
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._bulk = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
-        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
-            weakref.WeakKeyDictionary()
+        self._bulk = aiohttp.ClientTimeout(
+            total=None, sock_connect=timeout_s, sock_read=timeout_s
         )
+        self._open: weakref.WeakKeyDictionary[
+            asyncio.AbstractEventLoop, aiohttp.ClientSession
+        ] = weakref.WeakKeyDictionary()
 
     async def send(
         self,
@@ -94,19 +96,27 @@ class Wire:
                 allow_redirects=False,
                 timeout=self._bulk if bulk else self._timeout,
             ) as response:
-                body = await content_within(LARGEST_DOWNLOAD if bulk else LARGEST_BODY, response)
+                body = await content_within(
+                    LARGEST_DOWNLOAD if bulk else LARGEST_BODY, response
+                )
                 if not bulk and body.count(b"{") + body.count(b"[") > MOST_VALUES:
                     raise DataError(f"larger than {MOST_VALUES:,} objects and arrays")
-                return Answer(response.status, response.headers, self._redact.body(body))
+                return Answer(
+                    response.status, response.headers, self._redact.body(body)
+                )
         except TimeoutError:
             failure = TransportError(
                 f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
             )
         except DataError as error:
             failure = TransportError(
-                f"{self._name}: the reply is {error}", cause="too large", retryable=False
+                f"{self._name}: the reply is {error}",
+                cause="too large",
+                retryable=False,
             )
-        except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
+        except (
+            Exception
+        ) as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             message = one_line(self._redact(_reason(error))) or type(error).__name__
             reached = not isinstance(error, aiohttp.ClientConnectorError)
             failure = TransportError(f"{self._name}: {message}", reached=reached)
@@ -121,7 +131,9 @@ class Wire:
         session = self._open.get(loop)
         if session is None or session.closed:
             session = self._open[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE_S),
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=_KEPT_ALIVE_S
+                ),
                 trust_env=bool(getproxies()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
@@ -154,7 +166,10 @@ async def content_within(limit: int, response: aiohttp.ClientResponse) -> bytes:
 def _reason(error: Exception) -> str:
     # Return the reason for a failed connection as stated by the operating system, or else by the
     # error.
-    if isinstance(error, aiohttp.ClientConnectorError) and (error.os_error.errno or 0) > 0:
+    if (
+        isinstance(error, aiohttp.ClientConnectorError)
+        and (error.os_error.errno or 0) > 0
+    ):
         return os.strerror(error.os_error.errno or 0).lower()
     if isinstance(error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError):
         return "the reply was cut off"
@@ -169,7 +184,9 @@ async def in_pieces(body: Sequence[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def _close_later(loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession) -> None:
+def _close_later(
+    loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession
+) -> None:
     # Close a session whose client was dropped without being closed (weakref finalizer).
     if loop.is_running():
         loop.call_soon_threadsafe(lambda: loop.create_task(session.close()))

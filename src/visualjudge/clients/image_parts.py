@@ -38,7 +38,12 @@ from visualjudge.vision.raster.images import opened, pixels_of, png_bytes, rgb_o
 # Maximum size in bytes of an image file that is sent or downloaded.
 LARGEST_IMAGE_FILE = 64 * 2**20
 
-_MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+_MIMES = {
+    "PNG": "image/png",
+    "JPEG": "image/jpeg",
+    "WEBP": "image/webp",
+    "GIF": "image/gif",
+}
 _PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
 _ORIENTATION = 0x0112
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -92,7 +97,9 @@ def _data_url(url: str) -> bytes:
     head, comma, data = url.partition(",")
     try:
         return (
-            base64.b64decode(data) if head.endswith(";base64") else unquote(data).encode("latin-1")
+            base64.b64decode(data)
+            if head.endswith(";base64")
+            else unquote(data).encode("latin-1")
         )
     except ValueError:
         raise DataError(f"{head}{comma}…: must be a valid data URL") from None
@@ -119,7 +126,10 @@ def _plain_png(data: bytes) -> bool:
 
 
 def _of_image(image: Image.Image) -> ImagePart:
-    if image.mode in ("RGBA", "LA"):  # transparency affects how the image looks: keep it
+    if image.mode in (
+        "RGBA",
+        "LA",
+    ):  # transparency affects how the image looks: keep it
         buffer = io.BytesIO()
         image.save(buffer, "PNG", compress_level=1)
         return ImagePart(buffer.getvalue())
@@ -183,7 +193,9 @@ _MOST_HOPS = 5
 _HEADERS = {"User-Agent": "visualjudge", "Accept": "image/*"}
 
 
-async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = _TIMEOUT_S) -> bytes:
+async def fetch_image(
+    url: str, *, allow_private: bool, timeout_s: float = _TIMEOUT_S
+) -> bytes:
     """Return the bytes of an ``http(s)`` URL.
 
     Parameters
@@ -242,7 +254,8 @@ def _public_socket(address: tuple[Any, ...]) -> socket.socket:
     family, kind, protocol, _, (host, *_) = address
     if not is_public(str(host)):
         raise PermissionError(
-            errno.EACCES, f"{host} is not a public address; --allow-private-urls permits it"
+            errno.EACCES,
+            f"{host} is not a public address; --allow-private-urls permits it",
         )
     return socket.socket(family, kind, protocol)
 

@@ -30,7 +30,9 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,12}")
 NAME_KEY = "or name its variable with --api-key-env (api_key in Python)"
 
 
-def key_from_environment(variable: str, option: str, environment: Mapping[str, str]) -> str:
+def key_from_environment(
+    variable: str, option: str, environment: Mapping[str, str]
+) -> str:
     """Return the key in the environment variable that ``option`` names.
 
     Raises
@@ -55,12 +57,19 @@ class Redactor:
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
         known = {secret for secret in secrets if secret and len(secret) >= SHORTEST_KEY}
         self._forms = sorted(
-            {form for secret in known for form in _forms(secret) if len(form) >= SHORTEST_KEY},
+            {
+                form
+                for secret in known
+                for form in _forms(secret)
+                if len(form) >= SHORTEST_KEY
+            },
             key=len,
             reverse=True,
         )
         # One by one: a pattern that begins with one of few characters is searched for quickly.
-        self._escaped = ["".join(map(_ways, one)) for one in sorted(known, key=len, reverse=True)]
+        self._escaped = [
+            "".join(map(_ways, one)) for one in sorted(known, key=len, reverse=True)
+        ]
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
@@ -87,20 +96,28 @@ class Redactor:
             return [self.setting(name, item) for item in value]
         if not isinstance(value, str):
             return value
-        return MASK if _SECRET_NAME.search(str(name)) or looks_secret(value) else self(value)
+        return (
+            MASK
+            if _SECRET_NAME.search(str(name)) or looks_secret(value)
+            else self(value)
+        )
 
 
 def environment_secrets() -> Redactor:
     """Return what masks the keys and passwords of the environment."""
     values = os.environ.items()
-    return Redactor(value for name, value in values if is_secret_name(name) or looks_secret(value))
+    return Redactor(
+        value for name, value in values if is_secret_name(name) or looks_secret(value)
+    )
 
 
 def is_secret_name(name: str) -> bool:
     """Return whether a header or field of this name usually contains a secret (``X-Api-Key``, but
     not ``max_tokens``).
     """
-    return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace("tokens", "")
+    return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace(
+        "tokens", ""
+    )
 
 
 def looks_secret(value: str) -> bool:
@@ -124,7 +141,9 @@ def _forms(secret: str) -> Iterable[str]:
     # Base64 of a text that contains the secret: its middle depends only on the offset.
     for offset in range(3):
         coded = base64.b64encode(b"\0" * offset + raw)
-        core = coded[-(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)]
+        core = coded[
+            -(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)
+        ]
         yield core.decode()
         yield core.decode().replace("+", "-").replace("/", "_")
 
@@ -143,7 +162,9 @@ def check_url(url: str, where: str) -> None:
         raise UsageError(f"{where}: must begin with http:// or https://")
     try:
         parts = urlsplit(url)
-        usable = bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\0]", url)
+        usable = (
+            bool(parts.hostname) and parts.port != 0 and not re.search(r"[\s\0]", url)
+        )
         # An "@" after the host is the end of a password that urlsplit took for a path.
         usable &= "@" not in url.partition("://")[2].removeprefix(parts.netloc)
     except ValueError:
@@ -157,7 +178,9 @@ def check_url(url: str, where: str) -> None:
 
 def public_url(url: str) -> str:
     """Return ``url`` without user, password, query and fragment, for use in files and messages."""
-    return re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0].rstrip("/")
+    return (
+        re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0].rstrip("/")
+    )
 
 
 def url_secrets(url: str) -> list[str]:

@@ -48,7 +48,9 @@ _KNOWN = {
         r"\btop_?p\b",
         "top_p refused by the server; asked without, so at the model's own",
     ),
-    "no_seed": _Refusal("seed", r"\bseed\b", "seed refused by the server; asked without"),
+    "no_seed": _Refusal(
+        "seed", r"\bseed\b", "seed refused by the server; asked without"
+    ),
     "no_logprobs": _Refusal(
         "top_logprobs",
         r"log_?prob",
@@ -78,7 +80,9 @@ class RefusedParameters:
         self._unsupported = unsupported
         self._left_out = dict[str, None]()
 
-    def learn(self, error: ApiError, request: Request, known: Set[str], model: str) -> bool:
+    def learn(
+        self, error: ApiError, request: Request, known: Set[str], model: str
+    ) -> bool:
         """Return whether to ask again: True if the error names a parameter that was sent and can be
         omitted.
 
@@ -107,7 +111,11 @@ class RefusedParameters:
         """Return the request without the parameters that the server refuses, and the notes on
         them.
         """
-        refused = {one.parameter: one.note for name, one in _KNOWN.items() if name in self.learned}
+        refused = {
+            one.parameter: one.note
+            for name, one in _KNOWN.items()
+            if name in self.learned
+        }
         notes = {
             name: note
             for name, note in (refused | dict(self._unsupported)).items()
@@ -115,7 +123,9 @@ class RefusedParameters:
         }
         self._left_out.update(dict.fromkeys(notes.values()))
         changes = {name: None for name in notes if name != _KNOWN[RENAMED].parameter}
-        return replace(request, **changes) if changes else request, tuple(notes.values())  # type: ignore[arg-type]
+        return replace(request, **changes) if changes else request, tuple(
+            notes.values()
+        )  # type: ignore[arg-type]
 
     @property
     def adjustments(self) -> tuple[str, ...]:

@@ -79,7 +79,9 @@ _ELSEWHERE = frozenset(
 )
 
 
-class ClientConfig(BaseModel, extra="allow", protected_namespaces=(), hide_input_in_errors=True):
+class ClientConfig(
+    BaseModel, extra="allow", protected_namespaces=(), hide_input_in_errors=True
+):
     """Fields shared by the configurations of all backends. Values may be text, as in environment
     variables. Extra keys are kept.
     """
@@ -100,19 +102,29 @@ class ClientConfig(BaseModel, extra="allow", protected_namespaces=(), hide_input
     extra_body: Json | None = None
 
 
-def unknown_backend(name: object, known: Collection[str], lacking: str = "") -> UnknownName:
+def unknown_backend(
+    name: object, known: Collection[str], lacking: str = ""
+) -> UnknownName:
     """Return the error for a backend that is not ``known``, with the one that is probably meant."""
     plain = "".join(filter(str.isalnum, str(name).lower()))
     close = get_close_matches(plain, known, 1, 0.7)
-    meant = [use for use, others in _OTHER_NAMES.items() if any(one in plain for one in others)]
+    meant = [
+        use
+        for use, others in _OTHER_NAMES.items()
+        if any(one in plain for one in others)
+    ]
     advice = "".join(f"; use {use}" for use in (meant or close)[:1])
-    return UnknownName(f"unknown backend {name!r}{lacking}{advice}; known: {', '.join(known)}")
+    return UnknownName(
+        f"unknown backend {name!r}{lacking}{advice}; known: {', '.join(known)}"
+    )
 
 
 def _checked(config: Fields) -> Json:
     backend = config.get("backend", "api")
     if backend not in CLIENT_REGISTRY:
-        raise unknown_backend(backend, list(CLIENT_REGISTRY), lacking("backend", backend))
+        raise unknown_backend(
+            backend, list(CLIENT_REGISTRY), lacking("backend", backend)
+        )
     try:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
@@ -120,7 +132,9 @@ def _checked(config: Fields) -> Json:
         raise UsageError(f"client configuration: {'.'.join(place)}: {reason}") from None
     if checked.base_url:
         check_url(checked.base_url, "base_url, --base-url")
-    return {name: value for name, value in checked.model_dump().items() if value is not None}
+    return {
+        name: value for name, value in checked.model_dump().items() if value is not None
+    }
 
 
 def build_client(backend: str = "api", **fields: Any) -> Any:
@@ -159,7 +173,11 @@ def _accepted(make: Callable[..., Any]) -> set[str]:
     names: set[str] = set()
     for owner in make.__mro__[:-1] if isinstance(make, type) else (make,):
         parameters = inspect.signature(owner).parameters.values()
-        names |= {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        names |= {
+            p.name
+            for p in parameters
+            if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        }
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
     return names
@@ -197,10 +215,14 @@ def open_client(
     checked = _checked(config)
     policy = retry or RetryPolicy()
     if "attempts" in checked:
-        policy = replace(policy, attempts=checked["attempts"], absent=checked["attempts"])
+        policy = replace(
+            policy, attempts=checked["attempts"], absent=checked["attempts"]
+        )
     backend: Client = build_client(**checked)
     client: Client = (
-        Retrying(Limited(backend, concurrency or checked.get("concurrency", 32)), policy)
+        Retrying(
+            Limited(backend, concurrency or checked.get("concurrency", 32)), policy
+        )
         if batch is None
         else Batched(backend, batch)
     )

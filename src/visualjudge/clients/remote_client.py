@@ -32,7 +32,12 @@ from visualjudge.clients.masked_secrets import (
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_fields import Counts, member, schema_notes
 from visualjudge.clients.request_body import Effort, completed, stated
-from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
+from visualjudge.clients.server_errors import (
+    ContentFiltered,
+    api_error,
+    embedded_error,
+    one_line,
+)
 from visualjudge.clients.tool_calls import LONGEST_REPLY
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 from visualjudge.core.jsons import Fields, Json
@@ -125,7 +130,12 @@ class RemoteClient(ABC):
         self.base_url = public_url(url)
         self.timeout_s = float(timeout)
         self.defaults = stated(
-            {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, "top_p": top_p}
+            {
+                "temperature": temperature,
+                "max_tokens": max_tokens,
+                "seed": seed,
+                "top_p": top_p,
+            }
         )
         self.effort, self.extra = effort, dict(extra_body or {})
         self.refused_parameters = RefusedParameters(self.unsupported)
@@ -145,7 +155,9 @@ class RemoteClient(ABC):
         return base_url or self.default_url, "base_url, --base-url"
 
     def _secret(self, api_key: str | None) -> SecretStr | None:
-        key = api_key or next(filter(None, map(os.environ.get, self.key_variables)), None)
+        key = api_key or next(
+            filter(None, map(os.environ.get, self.key_variables)), None
+        )
         if key:
             return SecretStr(key.strip())
         if self.base_url == self.default_url:
@@ -162,7 +174,11 @@ class RemoteClient(ABC):
     def headers(self) -> dict[str, str]:
         """The headers sent with every request, including the key."""
         key = self._key.get_secret_value() if self._key else ""
-        return {**self._headers, **self._authorization(key), "Content-Type": "application/json"}
+        return {
+            **self._headers,
+            **self._authorization(key),
+            "Content-Type": "application/json",
+        }
 
     @abstractmethod
     def _authorization(self, key: str) -> dict[str, str]:
@@ -178,7 +194,9 @@ class RemoteClient(ABC):
     def diagnostics(self) -> Diagnostics:
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
-    async def ask(self, request: Request, *, attempt: int = 0, post: Post | None = None) -> Reply:
+    async def ask(
+        self, request: Request, *, attempt: int = 0, post: Post | None = None
+    ) -> Reply:
         """Return one reply. If the server refuses a parameter by name, the request is changed and
         sent again, with a note. ``post`` sends a body by another way than HTTP.
 
@@ -224,7 +242,9 @@ class RemoteClient(ABC):
             reply = self._reply(body)
         except (LookupError, TypeError, AttributeError, ValueError):
             raise TransportError(
-                f"the server's reply {self.reply_is}", cause="no reply in body", usage=usage
+                f"the server's reply {self.reply_is}",
+                cause="no reply in body",
+                usage=usage,
             ) from None
         text = reply.text[: LONGEST_REPLY + 1]
         notes += (*reply.notes, *schema_notes(text, fitted.schema), *about_usage)
@@ -261,7 +281,9 @@ class RemoteClient(ABC):
         except ApiError as refusal:
             if refusal.status == 401 and self._key is None:
                 refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
-            if refusal.status == 404 and (wrong := version_problem(self.base_url, self.versioned)):
+            if refusal.status == 404 and (
+                wrong := version_problem(self.base_url, self.versioned)
+            ):
                 refusal.args = (f"{refusal}; {wrong}",)
             raise
         return parsed
@@ -288,26 +310,34 @@ class RemoteClient(ABC):
             kind = one_line(answer.headers.get("Content-Type", "")) or "bytes"
             begin = one_line(answer.body[:80].decode("utf-8", "replace"))
             raise TransportError(
-                f"{self.base_url}: the reply is not JSON, but {kind}: {begin!r}", cause="not JSON"
+                f"{self.base_url}: the reply is not JSON, but {kind}: {begin!r}",
+                cause="not JSON",
             )
         return parsed
 
     def _served(self, body: Fields, headers: Mapping[str, str]) -> Served:
         # Headers of HTTP are found in any case.
-        router = next((self.masked(headers[name]) for name in _PROVIDERS if name in headers), None)
+        router = next(
+            (self.masked(headers[name]) for name in _PROVIDERS if name in headers), None
+        )
         names = (
             body.get("model") or body.get("modelVersion"),
             body.get("system_fingerprint"),
             body.get("provider") or router,
         )
-        lines = (one_line(name)[:_LONGEST_NAME] if isinstance(name, str) else "" for name in names)
+        lines = (
+            one_line(name)[:_LONGEST_NAME] if isinstance(name, str) else ""
+            for name in names
+        )
         return Served(*(line or None for line in lines))
 
     async def near_names(self) -> str:
         """Return ``; did you mean NAME?``, or the names that the server lists, or an empty text."""
         try:
             body = self.object_of(
-                await self.wire.send("GET", self.address(self.models_path), self.headers())
+                await self.wire.send(
+                    "GET", self.address(self.models_path), self.headers()
+                )
             )
         except ClientError:
             return ""
@@ -319,7 +349,11 @@ class RemoteClient(ABC):
         if close := get_close_matches(self.model, stated, _MOST_NAMES, 0.6):
             return f"; did you mean {' or '.join(close)}?"
         more = ", …" if len(stated) > _MOST_NAMES else ""
-        return f"; the server lists {', '.join(sorted(stated)[:_MOST_NAMES])}{more}" if rows else ""
+        return (
+            f"; the server lists {', '.join(sorted(stated)[:_MOST_NAMES])}{more}"
+            if rows
+            else ""
+        )
 
     async def aclose(self) -> None:
         await self.wire.aclose()

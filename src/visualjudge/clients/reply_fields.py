@@ -51,7 +51,9 @@ def counts_of(usage: Any, names: Sequence[str]) -> Counts:
     return usable, () if len(usable) == len(sent) else (USAGE_UNUSABLE,)
 
 
-def whole_output(prompt: int | None, reply: int | None, total: int | None) -> int | None:
+def whole_output(
+    prompt: int | None, reply: int | None, total: int | None
+) -> int | None:
     """Return the tokens billed as output.
 
     OpenAI includes reasoning in ``completion_tokens``. xAI's servers, and Gemini with OpenAI's
@@ -90,8 +92,14 @@ def tokens_of(
     try:
         padded = [*tops, *[()] * (len(chosen) - len(tops))]
         return tuple(
-            Token(one.token, one.logprob, tuple(_alternative(other, fields) for other in top or ()))
-            for one, top in zip((_alternative(one, fields) for one in chosen), padded, strict=True)
+            Token(
+                one.token,
+                one.logprob,
+                tuple(_alternative(other, fields) for other in top or ()),
+            )
+            for one, top in zip(
+                (_alternative(one, fields) for one in chosen), padded, strict=True
+            )
         ), ()
     except (AttributeError, TypeError, ValueError, OverflowError):
         return None, (LOGPROBS_UNUSABLE,)
@@ -101,7 +109,12 @@ def _alternative(stated: Any, fields: Fields) -> Alternative:
     token, logprob = (stated.get(name, missing) for name, missing in fields.items())
     value = float(logprob)
     number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
-    if not (isinstance(token, str) and number and math.isfinite(value) and value <= _ROUNDING):
+    if not (
+        isinstance(token, str)
+        and number
+        and math.isfinite(value)
+        and value <= _ROUNDING
+    ):
         raise ValueError("must be a token and the logarithm of a probability")
     return Alternative(token, min(value, 0.0))
 
@@ -123,4 +136,6 @@ def follows(text: str, schema: Fields) -> bool:
 
 def schema_notes(text: str, schema: Fields | None) -> tuple[str, ...]:
     """Return a note if a schema was sent and the reply does not follow it."""
-    return (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
+    return (
+        (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
+    )

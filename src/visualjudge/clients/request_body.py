@@ -23,7 +23,11 @@ Effort = Literal["none", "low", "medium", "high"] | int
 
 def completed(request: Request, defaults: Fields) -> Request:
     """Return ``request`` with the parameters that it leaves open filled in."""
-    open_ = {name: value for name, value in defaults.items() if getattr(request, name) is None}
+    open_ = {
+        name: value
+        for name, value in defaults.items()
+        if getattr(request, name) is None
+    }
     return replace(request, **open_) if open_ else request
 
 

@@ -14,7 +14,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from visualjudge.clients.base import Client, Diagnostics, Reply, Request, Wrapping, with_failed
+from visualjudge.clients.base import (
+    Client,
+    Diagnostics,
+    Reply,
+    Request,
+    Wrapping,
+    with_failed,
+)
 from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
@@ -112,7 +119,11 @@ class Retrying(Wrapping):
     """
 
     def __init__(
-        self, inner: Client, policy: RetryPolicy | None = None, *, sleep: Sleep = asyncio.sleep
+        self,
+        inner: Client,
+        policy: RetryPolicy | None = None,
+        *,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         super().__init__(inner)
         self.policy = policy or RetryPolicy()

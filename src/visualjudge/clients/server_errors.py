@@ -55,7 +55,9 @@ STATUS_OF_TYPE = {
     "deadline_exceeded": 504,
     "overloaded_error": 529,
 }
-_IN_WORDS = re.compile(r"(?:try again|retry) in (\d{1,9}(?:\.\d+)?) ?(ms|s)\b", re.IGNORECASE)
+_IN_WORDS = re.compile(
+    r"(?:try again|retry) in (\d{1,9}(?:\.\d+)?) ?(ms|s)\b", re.IGNORECASE
+)
 # Fields of headers and error bodies with the time to wait, and their unit in seconds.
 _WAITS = {
     "retry-after-ms": 0.001,
@@ -81,7 +83,11 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
     message = one_line(_message(errors) or text or "(empty body)")
     if 300 <= status < 400:
         message = f"redirects are not followed, base_url must name the server itself ({message})"
-    kind = ContentFiltered if status in _FILTERING and _CONTENT_FILTER.search(text) else ApiError
+    kind = (
+        ContentFiltered
+        if status in _FILTERING and _CONTENT_FILTER.search(text)
+        else ApiError
+    )
     return kind(status, message, retry_after=_wait_s([headers, *errors], message))
 
 
@@ -102,7 +108,8 @@ def embedded_error(body: Fields) -> ClientError | None:
             return api_error(code, orjson.dumps({"error": error}), {})
     message = one_line(_message([{"error": error}, error]) or str(error))
     return TransportError(
-        f"the server sent an error instead of a reply: {message}", cause="no reply in body"
+        f"the server sent an error instead of a reply: {message}",
+        cause="no reply in body",
     )
 
 
@@ -118,7 +125,11 @@ def _message(errors: list[Fields]) -> str:
     # Return the message of an error body, as OpenAI, Google, Anthropic and FastAPI write it.
     for error in errors:
         for name in ("message", "msg", "detail", "error"):
-            if isinstance(error, Mapping) and isinstance(error.get(name), str) and error[name]:
+            if (
+                isinstance(error, Mapping)
+                and isinstance(error.get(name), str)
+                and error[name]
+            ):
                 return str(error[name])
     return ""
 
@@ -132,7 +143,9 @@ def _wait_s(stated: list[Fields], message: str) -> float | None:
             if (seconds := _seconds(lower.get(name))) is not None:
                 return seconds * unit
     words = _IN_WORDS.search(message)
-    return float(words[1]) / (1000 if words[2].lower() == "ms" else 1) if words else None
+    return (
+        float(words[1]) / (1000 if words[2].lower() == "ms" else 1) if words else None
+    )
 
 
 def _seconds(stated: Any) -> float | None:

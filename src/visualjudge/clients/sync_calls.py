@@ -40,7 +40,9 @@ def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
     loop, thread = _background()
     if threading.current_thread() is thread:
         work.close()
-        raise RuntimeError("a synchronous call inside asynchronous code would block; await it")
+        raise RuntimeError(
+            "a synchronous call inside asynchronous code would block; await it"
+        )
     return asyncio.run_coroutine_threadsafe(work, loop)
 
 

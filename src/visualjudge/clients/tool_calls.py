@@ -63,10 +63,16 @@ def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
     name, arguments = member(function, "name"), member(function, field)
     known = isinstance(given_id, str) and _ID.fullmatch(given_id) is not None
     id_ = given_id if known else f"{MADE}{place}"
-    text = arguments if isinstance(arguments, str) else orjson.dumps(arguments or {}).decode()
+    text = (
+        arguments
+        if isinstance(arguments, str)
+        else orjson.dumps(arguments or {}).decode()
+    )
     text = text.strip() or "{}"
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        return ToolCall(id_, UNNAMED, "{}", "the name of a tool is missing or malformed")
+        return ToolCall(
+            id_, UNNAMED, "{}", "the name of a tool is missing or malformed"
+        )
     if len(text) > LONGEST_ARGUMENTS or object_of(text) is None:
         problem = f"arguments: must be a JSON object of at most {LONGEST_ARGUMENTS} characters"
         return ToolCall(id_, name, "{}", problem)
@@ -86,7 +92,9 @@ def echo_of(content: Any, calls: Sequence[ToolCall], *, ids: bool = True) -> str
     """Return a reply in the server's own JSON form, to be sent back unchanged; None if it is too
     long, or one of its calls is malformed or, with ``ids``, came without an id.
     """
-    if not calls or any(call.problem or (ids and call.id.startswith(MADE)) for call in calls):
+    if not calls or any(
+        call.problem or (ids and call.id.startswith(MADE)) for call in calls
+    ):
         return None
     text = orjson.dumps(content).decode()
     return text if len(text) <= LONGEST_REPLY else None
@@ -100,7 +108,11 @@ def result_text(result: ToolResult) -> str:
 def result_images(result: ToolResult) -> list[str | ImagePart]:
     """Return a result's images after a line that names the call; empty without images."""
     images = [part for part in result.parts if isinstance(part, ImagePart)]
-    return [f"Image of {result.call.name}: {result_text(result)}", *images] if images else []
+    return (
+        [f"Image of {result.call.name}: {result_text(result)}", *images]
+        if images
+        else []
+    )
 
 
 def as_content(parts: Sequence[Part]) -> list[str | ImagePart]:
@@ -151,7 +163,9 @@ async def converse(
     done, used, warned = Conversation(), 0, False
     while True:
         try:
-            reply = await ask(replace(request, turns=done.turns) if done.turns else request)
+            reply = await ask(
+                replace(request, turns=done.turns) if done.turns else request
+            )
         except Pending:
             raise
         except ClientError as error:
@@ -176,7 +190,10 @@ async def converse(
             used += 1
             results.append(in_words(call, NONE_LEFT) if warned else await run(call))
         echo = reply.echo if len(results) == len(reply.calls) else None
-        done.turns = (*done.turns, Turn(reply.text[:LONGEST_TEXT], tuple(results), echo))
+        done.turns = (
+            *done.turns,
+            Turn(reply.text[:LONGEST_TEXT], tuple(results), echo),
+        )
 
 
 def in_words(call: ToolCall, said: str) -> ToolResult:

@@ -72,11 +72,18 @@ class TransformersClient:
     ) -> None:
         self.model = model_name
         self.defaults = stated(
-            {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, "top_p": top_p}
+            {
+                "temperature": temperature,
+                "max_tokens": max_tokens,
+                "seed": seed,
+                "top_p": top_p,
+            }
         )
         self.effort = effort
         self._load_options = {"trust_remote_code": trust_remote_code}
-        self._model_options = {"dtype": dtype} | ({"device_map": device_map} if device_map else {})
+        self._model_options = {"dtype": dtype} | (
+            {"device_map": device_map} if device_map else {}
+        )
         self._worker = ThreadPoolExecutor(1, "visualjudge-transformers")
 
     @property
@@ -104,7 +111,9 @@ class TransformersClient:
             return await loop.run_in_executor(self._worker, self._generate, full)
         except UsageError:
             raise
-        except Exception as error:  # any exception of the libraries fails this request, not the run
+        except (
+            Exception
+        ) as error:  # any exception of the libraries fails this request, not the run
             message = f"generation failed: {type(error).__name__}: {error}"
             raise TransportError(message, cause="generation") from None
 
@@ -145,19 +154,24 @@ class TransformersClient:
             torch.manual_seed(request.repeat if request.seed is None else request.seed)
             output = model.generate(**inputs, **self._how(request, processor))
         prompt = inputs["input_ids"].shape[1]
-        return self._reply(request, output.sequences[0, prompt:].tolist(), output, prompt)
+        return self._reply(
+            request, output.sequences[0, prompt:].tolist(), output, prompt
+        )
 
     def _template_options(self) -> Json:
         # Chat templates of models that think read ``enable_thinking`` or ``reasoning_effort``.
         effort = self.effort
-        named = {"reasoning_effort": effort} if effort in ("low", "medium", "high") else {}
+        named = (
+            {"reasoning_effort": effort} if effort in ("low", "medium", "high") else {}
+        )
         return {} if effort is None else {"enable_thinking": effort != "none", **named}
 
     def _how(self, request: Request, processor: Any) -> Json:
         how = {
             "max_new_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
             "do_sample": bool(request.temperature),
-            "pad_token_id": processor.tokenizer.pad_token_id or processor.tokenizer.eos_token_id,
+            "pad_token_id": processor.tokenizer.pad_token_id
+            or processor.tokenizer.eos_token_id,
             "return_dict_in_generate": True,
             "output_logits": request.top_logprobs is not None,
         }
@@ -165,7 +179,9 @@ class TransformersClient:
             how |= {"temperature": request.temperature, "top_p": request.top_p or 1.0}
         return how
 
-    def _reply(self, request: Request, ids: list[int], output: Any, prompt: int) -> Reply:
+    def _reply(
+        self, request: Request, ids: list[int], output: Any, prompt: int
+    ) -> Reply:
         # Return the reply, cut at the end token; "length" if there is none.
         _, processor, model = self._loaded
         ends = np.atleast_1d(

@@ -34,7 +34,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
         # Only its owner can read it while it is written.
-        handle, name = tempfile.mkstemp(target.suffix, f".{target.name}.", target.parent)
+        handle, name = tempfile.mkstemp(
+            target.suffix, f".{target.name}.", target.parent
+        )
     scratch = Path(name)
     try:
         os.close(handle)
@@ -56,7 +58,9 @@ def writing(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(f"{target}: cannot be written: {error.strerror or error}") from None
+        raise RunError(
+            f"{target}: cannot be written: {error.strerror or error}"
+        ) from None
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
@@ -71,4 +75,6 @@ def write_text(path: str | Path, content: str) -> None:
 def write_json(path: str | Path, value: Any, *, indent: bool = True) -> None:
     """Write ``value`` as JSON, atomically. NaN and infinity, which JSON lacks, become null."""
     options = orjson.OPT_INDENT_2 if indent else 0
-    write_bytes(path, orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+    write_bytes(
+        path, orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+    )

@@ -75,17 +75,21 @@ class Problem:
     reason: str
 
     @classmethod
-    def of(cls, error: DataError, file: str, record: str, field: str = "record") -> Problem:
+    def of(
+        cls, error: DataError, file: str, record: str, field: str = "record"
+    ) -> Problem:
         """Create a problem from an error whose message begins with its field, or else with
         ``field``.
         """
         stated, colon, reason = str(error).partition(": ")
-        return cls(file, record, stated, reason) if colon else cls(file, record, field, stated)
+        return (
+            cls(file, record, stated, reason)
+            if colon
+            else cls(file, record, field, stated)
+        )
 
     def __str__(self) -> str:
-        return (
-            f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
-        )
+        return f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
 
 
 def one_of(value: object, known: Collection[object]) -> str:
@@ -109,14 +113,20 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
     """
     kinds: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
-        kind = (_LINE.sub("", problem.file), problem.field, _VARYING.sub("…", problem.reason))
+        kind = (
+            _LINE.sub("", problem.file),
+            problem.field,
+            _VARYING.sub("…", problem.reason),
+        )
         kinds.setdefault(kind, []).append(problem)
     lines: list[str] = []
     for (file, field, _), same in kinds.items():
         if len(same) <= EXAMPLES:
             lines += map(str, same)
         else:
-            records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
+            records = ", ".join(
+                problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES]
+            )
             rest = f"{records} and {len(same) - EXAMPLES} more"
             differ = any(problem.reason != same[0].reason for problem in same)
             whose = f" (of {same[0].record[:LONGEST_NAME]})" if differ else ""
@@ -187,7 +197,9 @@ class ApiError(ClientError):
     ``retry_after`` is the waiting time in seconds that the server asked for, if any.
     """
 
-    def __init__(self, status: int, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, *, retry_after: float | None = None
+    ) -> None:
         super().__init__(f"HTTP {status}: {message}")
         self.status = status
         self.retry_after = retry_after
@@ -207,5 +219,9 @@ def must_end_in(
     UsageError
         If ``path`` has none of ``suffixes``, ignoring case.
     """
-    if path is not None and path.suffix.lower() not in suffixes and not (bare and not path.suffix):
+    if (
+        path is not None
+        and path.suffix.lower() not in suffixes
+        and not (bare and not path.suffix)
+    ):
         raise UsageError(f"{name} must end in {' or '.join(suffixes)}, got {path}")

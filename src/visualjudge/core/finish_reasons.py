@@ -28,10 +28,33 @@ FINISH_REASONS: dict[str, FinishReason] = {
 # Parts of a name, because providers invent names (``model_length``, ``MAX_TOKENS``) faster than a
 # list could follow; a call that failed is looked for first.
 _FRAGMENTS: tuple[tuple[FinishReason, tuple[str, ...]], ...] = (
-    ("error", ("error", "abort", "cancel", "timeout", "timed_out", "network", "fail", "resource")),
+    (
+        "error",
+        (
+            "error",
+            "abort",
+            "cancel",
+            "timeout",
+            "timed_out",
+            "network",
+            "fail",
+            "resource",
+        ),
+    ),
     ("refusal", ("filter", "safety", "refus", "sensitive", "prohibited", "block")),
     ("refusal", ("recitation", "spii", "moderat", "guardrail", "policy")),
-    ("length", ("length", "max_", "maxtok", "token", "truncat", "incomplete", "context_window")),
+    (
+        "length",
+        (
+            "length",
+            "max_",
+            "maxtok",
+            "token",
+            "truncat",
+            "incomplete",
+            "context_window",
+        ),
+    ),
 )
 
 

@@ -139,7 +139,9 @@ def stored_files(root: Path) -> dict[str, Part]:
         homes = tuple(path for path in homes if path.is_file())
         if (root / _FIRST_SHARD).is_file():  # a glob would list every image
             homes = homes or tuple(sorted(root.glob(_SHARDS)))
-    return _parts(homes, *(0 if is_remote(path) else path.stat().st_mtime_ns for path in homes))
+    return _parts(
+        homes, *(0 if is_remote(path) else path.stat().st_mtime_ns for path in homes)
+    )
 
 
 @lru_cache(maxsize=8)
@@ -159,7 +161,10 @@ def _in_parquet(home: Path) -> list[Part]:
 
 def _in_tar(home: Path) -> list[Part]:
     try:
-        with open_file(home, "zip") as file, tarfile.open(fileobj=file, mode="r:") as tar:
+        with (
+            open_file(home, "zip") as file,
+            tarfile.open(fileobj=file, mode="r:") as tar,
+        ):
             return [Part(home, m.name, m.offset_data, m.size) for m in tar if m.isreg()]
     except (tarfile.TarError, OSError, ValueError) as error:
         raise DataError(f"{home}: must be a tar file: {error}") from None

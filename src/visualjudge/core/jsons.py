@@ -88,7 +88,9 @@ def loads(text: bytes | str) -> Any:
         else text.count("[") + text.count("{")
     )
     if opening > DEEPEST_JSON and is_deep(value):
-        raise orjson.JSONDecodeError(f"must be at most {DEEPEST_JSON} levels deep", "", 0)
+        raise orjson.JSONDecodeError(
+            f"must be at most {DEEPEST_JSON} levels deep", "", 0
+        )
     return value
 
 
@@ -162,11 +164,15 @@ def check_kinds(where: str, value: Any, kinds: Any) -> None:
         If a value has another type; the message names the field.
     """
     allowed = (
-        kinds if isinstance(kinds, tuple) else (kinds if isinstance(kinds, type) else type(kinds),)
+        kinds
+        if isinstance(kinds, tuple)
+        else (kinds if isinstance(kinds, type) else type(kinds),)
     )
     if (None if value is None else type(value)) not in allowed:
         named = " or ".join(_NAMES[kind] for kind in allowed)
-        raise DataError(f"{where}: must be {named}, got {orjson.dumps(value).decode()[:40]}")
+        raise DataError(
+            f"{where}: must be {named}, got {orjson.dumps(value).decode()[:40]}"
+        )
     if isinstance(kinds, list):
         for k, item in enumerate(value):
             check_kinds(f"{where}[{k}]", item, kinds[0])

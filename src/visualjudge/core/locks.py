@@ -34,5 +34,7 @@ def locked(path: str | Path) -> Any:
             f"{place} is being written by another process; wait for it or choose another --out"
         ) from None
     except OSError as error:
-        raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
+        raise RunError(
+            f"{place}: cannot be written: {error.strerror or error}"
+        ) from None
     return lock

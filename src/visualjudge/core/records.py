@@ -102,7 +102,13 @@ Answer = str | float
 UNKNOWN = "unknown"
 Order = Literal["AB", "BA"]
 Status = Literal[
-    "ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted"
+    "ok",
+    "unparseable",
+    "refusal",
+    "truncated",
+    "api_error",
+    "cannot_tell",
+    "ok_extracted",
 ]
 FAILED = "Failed"
 # Answers that a pairwise question may allow besides A and B.
@@ -146,7 +152,9 @@ class Spans:
     final: Span | None = None
 
 
-ProbeDesign = Literal["control", "cue", "change", "same", "withheld", "staircase", "photograph"]
+ProbeDesign = Literal[
+    "control", "cue", "change", "same", "withheld", "staircase", "photograph"
+]
 
 
 @dataclass(frozen=True, slots=True)

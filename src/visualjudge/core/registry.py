@@ -140,13 +140,17 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     def remove(self, key: K) -> None:
         del self._rows[key]
-        _STATE.added = [row for row in _STATE.added if not (row[0] is self and row[1] == key)]
+        _STATE.added = [
+            row for row in _STATE.added if not (row[0] is self and row[1] == key)
+        ]
 
     def _resolved(self, key: K) -> T:
         entry = self._rows[key]
         if isinstance(entry, str) and ":" in entry:
             module, _, attribute = entry.partition(":")
-            entry = self._rows[key] = getattr(importlib.import_module(module), attribute)
+            entry = self._rows[key] = getattr(
+                importlib.import_module(module), attribute
+            )
         return entry  # type: ignore[no-any-return]
 
 
@@ -222,7 +226,9 @@ def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
         for one in plugins()
         if one.name in used
     ]
-    return stated + ([{"name": "script", "rows": sorted(used[None])}] if None in used else [])
+    return stated + (
+        [{"name": "script", "rows": sorted(used[None])}] if None in used else []
+    )
 
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
@@ -237,7 +243,9 @@ def note_made_with(stated: object) -> None:
     """
     for one in stated if isinstance(stated, list) else []:
         known = one if isinstance(one, dict) else {}
-        words = [str(known.get(name, "?")) for name in ("name", "distribution", "version")]
+        words = [
+            str(known.get(name, "?")) for name in ("name", "distribution", "version")
+        ]
         if all(map(_WORD.fullmatch, words)) and isinstance(known.get("rows"), list):
             _STATE.stated.update(dict.fromkeys(map(str, known["rows"]), words))
 
@@ -260,7 +268,9 @@ def registrations() -> tuple[tuple[str, Any, Any], ...]:
     processes lack.
     """
     return tuple(
-        (table.what, key, table._rows[key]) for table, key, plugin in _STATE.added if plugin is None
+        (table.what, key, table._rows[key])
+        for table, key, plugin in _STATE.added
+        if plugin is None
     )
 
 
@@ -274,7 +284,9 @@ def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
 
 def _loaded(point: EntryPoint) -> Plugin:
     source = (
-        (point.dist.name, point.dist.version) if point.dist is not None else ("unknown", "unknown")
+        (point.dist.name, point.dist.version)
+        if point.dist is not None
+        else ("unknown", "unknown")
     )
     _STATE.loading = point.name
     try:
@@ -282,7 +294,9 @@ def _loaded(point: EntryPoint) -> Plugin:
         if callable(found):
             found()
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped while the plug-in {point.name} was loaded") from None
+        raise KeyboardInterrupt(
+            f"stopped while the plug-in {point.name} was loaded"
+        ) from None
     except BaseException as error:  # whatever it does, the program goes on
         for table, key, plugin in list(_STATE.added):
             if plugin == point.name:
@@ -298,7 +312,9 @@ def _loaded(point: EntryPoint) -> Plugin:
     finally:
         _STATE.loading = None
     rows = tuple(
-        f"{table.what} {_shown(key)}" for table, key, plugin in _STATE.added if plugin == point.name
+        f"{table.what} {_shown(key)}"
+        for table, key, plugin in _STATE.added
+        if plugin == point.name
     )
     return Plugin(point.name, *source, registered=rows)
 
@@ -360,6 +376,7 @@ def guarded_row(row: Row, what: str) -> Row:
     calls = {
         one.name: guarded(value, what)
         for one in fields(row)  # type: ignore[arg-type]
-        if callable(value := getattr(row, one.name)) and not isinstance(value, type | Guarded)
+        if callable(value := getattr(row, one.name))
+        and not isinstance(value, type | Guarded)
     }
     return replace(row, **calls)  # type: ignore[type-var]

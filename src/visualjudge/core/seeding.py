@@ -25,7 +25,9 @@ def uniforms_for(seed: int, *keys: Key) -> tuple[float, float, float, float]:
     generator for few draws.
     """
     # 53 bits of each word are a double.
-    a, b, c, d = ((word >> 11) / 2**53 for word in struct.unpack(">4Q", _digest(seed, keys)))
+    a, b, c, d = (
+        (word >> 11) / 2**53 for word in struct.unpack(">4Q", _digest(seed, keys))
+    )
     return a, b, c, d
 
 

@@ -47,7 +47,9 @@ def scan(path: Path) -> pl.LazyFrame:
     return pl.scan_parquet(source, glob=False, hive_partitioning=False)
 
 
-def csv_table(path: Path, separator: str = ",", quote: str | None = '"') -> pl.DataFrame:
+def csv_table(
+    path: Path, separator: str = ",", quote: str | None = '"'
+) -> pl.DataFrame:
     """Return a table of text with a header, with all cells as text.
 
     Raises
@@ -59,7 +61,9 @@ def csv_table(path: Path, separator: str = ",", quote: str | None = '"') -> pl.D
 
     check_file(path, "table")
     with readable(path):
-        return pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)
+        return pl.read_csv(
+            path, separator=separator, quote_char=quote, infer_schema=False
+        )
 
 
 def table_metadata(path: Path) -> dict[str, str]:
@@ -99,7 +103,9 @@ def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
         if path.suffix == ".arrow":
             with open_file(path, "parquet") as file:
                 is_file = file.read(6) == b"ARROW1"
-            yield from _bounded((pl.read_ipc if is_file else pl.read_ipc_stream)(path), rows)
+            yield from _bounded(
+                (pl.read_ipc if is_file else pl.read_ipc_stream)(path), rows
+            )
             return
         for part in scan(path).collect_batches(chunk_size=rows, maintain_order=True):
             yield from _bounded(part, rows)
@@ -127,7 +133,9 @@ def _check_cells(path: Path) -> None:
         select.list().list.len().cast(pl.Int64).sum() * BYTES_AN_ITEM,
     )
     with readable(path):
-        is_arrow = path.suffix == ".arrow"  # as a whole in memory, which is bounded here
+        is_arrow = (
+            path.suffix == ".arrow"
+        )  # as a whole in memory, which is bounded here
         table = pl.concat(table_parts(path, 100_000)).lazy() if is_arrow else scan(path)
         rows, *sizes = table.select(pl.len(), *sums).collect(engine="streaming").row(0)
         cells = rows * len(table.collect_schema())
@@ -137,7 +145,9 @@ def _check_cells(path: Path) -> None:
         )
     most = max(MOST_TEXT, MOST_RATIO * path.stat().st_size)
     if sum(sizes) > most:
-        raise DataError(f"{path}: must have at most {most >> 20} MiB of texts and lists")
+        raise DataError(
+            f"{path}: must have at most {most >> 20} MiB of texts and lists"
+        )
 
 
 def _bounded(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
@@ -203,7 +213,9 @@ def write_parquet(
     except (PolarsError, PanicException, OSError) as error:
         if raised:
             raise raised[0] from None
-        raise RunError(f"{path.parent}: cannot be written: {_in_short(error)}") from None
+        raise RunError(
+            f"{path.parent}: cannot be written: {_in_short(error)}"
+        ) from None
 
 
 def _hide_arrow_schema(path: Path) -> None:

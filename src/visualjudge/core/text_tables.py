@@ -49,7 +49,9 @@ def folded(sentence: str, width: int | None = None) -> str:
     Longer words are not split.
     """
     room = screen_width() if width is None else width
-    return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
+    return "\n".join(
+        wrap(sentence, room, break_long_words=False, break_on_hyphens=False)
+    )
 
 
 class Styled(str):
@@ -67,7 +69,9 @@ class Styled(str):
     state: str
     icon: str
 
-    def __new__(cls, first: str, *, below: str = "", state: str = "", icon: str = "") -> Styled:
+    def __new__(
+        cls, first: str, *, below: str = "", state: str = "", icon: str = ""
+    ) -> Styled:
         """Create a cell; ``state`` is the CSS class of the first line, ``icon`` the symbol before
         it.
         """
@@ -96,7 +100,10 @@ class Table:
         if self.numeric is not None:
             return self.numeric
         return [
-            all(len(row[i]) <= LONGEST_NUMBER and NUMBER.fullmatch(row[i]) for row in self.rows)
+            all(
+                len(row[i]) <= LONGEST_NUMBER and NUMBER.fullmatch(row[i])
+                for row in self.rows
+            )
             for i in range(len(self.columns))
         ]
 
@@ -110,12 +117,19 @@ class Table:
         numeric = self._to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
         room = screen_width() if width is None else width
-        parts = ["\n".join(self._lines(part, floors, room)) for part in self._parts(floors, room)]
+        parts = [
+            "\n".join(self._lines(part, floors, room))
+            for part in self._parts(floors, room)
+        ]
         title = [self.title] if self.title else []
-        return "\n".join([*title, "\n\n".join(parts), *(folded(note, room) for note in self.notes)])
+        return "\n".join(
+            [*title, "\n\n".join(parts), *(folded(note, room) for note in self.notes)]
+        )
 
     # Yield some columns as lines, the widest names wrapped until the columns fit.
-    def _lines(self, part: Sequence[int], floors: Sequence[int], room: int) -> Iterator[str]:
+    def _lines(
+        self, part: Sequence[int], floors: Sequence[int], room: int
+    ) -> Iterator[str]:
         numeric = self._to_the_right
         rows = [[line[i] for i in part] for line in (self.columns, *self.rows)]
         widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
@@ -125,7 +139,10 @@ class Table:
         ):
             widths[max(wide, key=widths.__getitem__)] -= 1
         for row in rows:
-            cells = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
+            cells = [
+                wrap(cell, width) or [""]
+                for cell, width in zip(row, widths, strict=True)
+            ]
             for line in zip_longest(*cells, fillvalue=""):
                 aligned = (
                     cell.rjust(width) if numeric[i] else cell.ljust(width)
@@ -181,4 +198,6 @@ def harmless(table: pl.DataFrame) -> pl.DataFrame:
 
     text = select.string()
     acts = text.str.contains(FORMULA) & ~text.str.contains(PLAIN_NUMBER)
-    return table.with_columns(pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep())
+    return table.with_columns(
+        pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep()
+    )

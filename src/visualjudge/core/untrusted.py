@@ -187,7 +187,14 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
                     f"{path}: must have at most {most // MIB} MiB unpacked, got {size // MIB} MiB"
                 )
             yield zipped  # type: ignore[misc, unused-ignore]
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+        ValueError,
+        OSError,
+    ) as error:
         # RuntimeError: encrypted, or (NotImplementedError) an unknown compression.
         hint = "; for Zstandard run: pip install 'visualjudge[logs]'"
         more = hint if isinstance(error, NotImplementedError) else ""
@@ -208,7 +215,10 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     memory, seconds = MEMORY_APART + 32 * size, SECONDS_APART + size // MIB
     # No process of multiprocessing, which would run the user's script again. Each thread of glibc's
     # malloc reserves 64 MiB of addresses, which would count as memory.
-    own = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "2"}
+    own = {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "MALLOC_ARENA_MAX": "2",
+    }
     done = subprocess.run(
         [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"],
         input=pickle.dumps((memory, seconds, function, path)),
@@ -228,7 +238,9 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
 
 def answer() -> None:
     """In the process: call what stdin says within its limits, and write the result to stdout."""
-    memory, seconds, function, path = pickle.load(sys.stdin.buffer)  # imports its modules first
+    memory, seconds, function, path = pickle.load(
+        sys.stdin.buffer
+    )  # imports its modules first
     _limit(memory, seconds)
     try:
         result = function(path)
@@ -274,7 +286,9 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
         is not a regular file.
     """
     path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
-    if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
+    if not _ALLOWED.get() and not _is_at_home(
+        os.path.realpath(path), os.path.realpath(root)
+    ):
         raise DataError(
             f"{_shown(name)} leads out of {of} through a link; files must be inside{_HINT.get()}"
         )
@@ -297,11 +311,16 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
         If it is not such a path.
     """
     text = _printable(name)
-    if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # nearly all names
+    if not (
+        text[0] == "/" or ".." in text or "\\" in text or ":" in text
+    ):  # nearly all names
         return text
     windows = PureWindowsPath(text)
     outside = (
-        windows.drive or windows.root or PurePosixPath(text).is_absolute() or ".." in windows.parts
+        windows.drive
+        or windows.root
+        or PurePosixPath(text).is_absolute()
+        or ".." in windows.parts
     )
     if outside:
         raise DataError(
@@ -312,7 +331,12 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
 
 
 def _printable(name: object) -> str:
-    if not isinstance(name, str) or not name or len(name) > LONGEST_PATH or not name.isprintable():
+    if (
+        not isinstance(name, str)
+        or not name
+        or len(name) > LONGEST_PATH
+        or not name.isprintable()
+    ):
         raise DataError(
             f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters"
         )

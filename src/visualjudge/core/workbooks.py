@@ -32,20 +32,28 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
     try:
         with archive(path, "workbook"):
             rows = _cells(path, typed=True)
-            if not formulas and any(str(cell).startswith("=") for row in rows for cell in row):
+            if not formulas and any(
+                str(cell).startswith("=") for row in rows for cell in row
+            ):
                 # a text that begins with "=" was saved as a formula without a value
                 both = zip(_cells(path, typed=False), rows, strict=True)
                 rows = [tuple(map(_value, values, typed)) for values, typed in both]
     except MemoryError:
         raise
-    except Exception as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
+    except (
+        Exception
+    ) as error:  # whatever an archive, an XML parser and openpyxl say of these bytes
         told = str(error).removeprefix(f"{path}: ") or type(error).__name__
         reason = " ".join(told.split())[:300]
         raise DataError(f"{path}: must be a workbook (.xlsx): {reason}") from None
     header, *below = rows or [()]
-    names = [f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)]
+    names = [
+        f"column {k}" if name is None else str(name) for k, name in enumerate(header, 1)
+    ]
     if len(set(names)) < len(names):
-        raise DataError(f"{path}: a header must name a column once, got {', '.join(names)}")
+        raise DataError(
+            f"{path}: a header must name a column once, got {', '.join(names)}"
+        )
     return [
         {} if all(cell is None for cell in row) else dict(zip(names, row, strict=False))
         for row in below
@@ -57,8 +65,12 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
 def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
     import openpyxl
 
-    sheet = openpyxl.load_workbook(path, read_only=True, data_only=not typed).worksheets[0]
-    header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
+    sheet = openpyxl.load_workbook(
+        path, read_only=True, data_only=not typed
+    ).worksheets[0]
+    header = next(
+        sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ()
+    )
     width = max((k for k, name in enumerate(header, 1) if name is not None), default=0)
     return list(sheet.iter_rows(values_only=True, max_col=width)) if width else []
 

@@ -58,9 +58,15 @@ class Workers:
             self._map, self._close = pool.imap, pool.terminate
         elif number > 1:
             spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
-            self._processes = ProcessPoolExecutor(number, spawn, _begin, (_registered(),))
-            self._scratch = TemporaryDirectory(prefix="visualjudge-", ignore_cleanup_errors=True)
-            self._map = partial(_in_processes, self._processes, number * AHEAD, self._scratch.name)
+            self._processes = ProcessPoolExecutor(
+                number, spawn, _begin, (_registered(),)
+            )
+            self._scratch = TemporaryDirectory(
+                prefix="visualjudge-", ignore_cleanup_errors=True
+            )
+            self._map = partial(
+                _in_processes, self._processes, number * AHEAD, self._scratch.name
+            )
             self._close = partial(self._processes.shutdown, cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -82,7 +88,9 @@ class Workers:
         if self._processes is not None:
             self._scratch.cleanup()
 
-    def map(self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Chunk], Result], chunks: Iterable[Chunk]
+    ) -> Iterator[Result]:
         """Yield ``function(chunk)`` for each chunk, in order.
 
         Raises
@@ -114,7 +122,9 @@ def _in_processes(
         while begun:
             yield _from_file(begun.popleft().result())
     except BrokenProcessPool:
-        raise RunError("a worker process died (out of memory?); try fewer --workers") from None
+        raise RunError(
+            "a worker process died (out of memory?); try fewer --workers"
+        ) from None
 
 
 # Results go through files: of a pipe into which a killed worker was writing nobody would see the
@@ -126,7 +136,9 @@ def _to_file(apply: Callable[[Chunk], Any], folder: str, chunk: Chunk) -> Path:
             pickle.dump(result, file)
             return Path(file.name)
     except OSError as error:
-        raise RunError(f"{folder}: cannot be used: {error}; set TMPDIR to another folder") from None
+        raise RunError(
+            f"{folder}: cannot be used: {error}; set TMPDIR to another folder"
+        ) from None
 
 
 def _from_file(scratch: Path) -> Any:
@@ -145,7 +157,9 @@ def _applied(
         return None, error
     except Exception as error:
         where = f"{record}: " if (record := getattr(chunk, "record", "")) else ""
-        return None, RunError(f"{where}{type(error).__name__}: {' '.join(str(error).split())}")
+        return None, RunError(
+            f"{where}{type(error).__name__}: {' '.join(str(error).split())}"
+        )
 
 
 def _registered() -> tuple[tuple[str, Any, Any], ...]:
@@ -183,13 +197,22 @@ def _ray_pool(number: int) -> Any:
         import ray
         from ray.util.multiprocessing import Pool
     except ImportError:
-        raise UsageError("--engine ray needs Ray: pip install 'visualjudge[ray]'") from None
+        raise UsageError(
+            "--engine ray needs Ray: pip install 'visualjudge[ray]'"
+        ) from None
     try:
         if not ray.is_initialized():
             # The path of a socket must be short, whatever TMPDIR is.
             own = {"num_cpus": number, "address": "local", "_temp_dir": "/tmp/ray"}
             own = {} if os.environ.get("RAY_ADDRESS") else own
-            ray.init(log_to_driver=False, logging_level="error", include_dashboard=False, **own)
+            ray.init(
+                log_to_driver=False,
+                logging_level="error",
+                include_dashboard=False,
+                **own,
+            )
         return Pool(number, initializer=_begin, initargs=(registrations(),))
     except (OSError, RuntimeError, ValueError) as error:
-        raise RunError(f"Ray cannot be started: {' '.join(str(error).split())}") from None
+        raise RunError(
+            f"Ray cannot be started: {' '.join(str(error).split())}"
+        ) from None

@@ -76,6 +76,10 @@ def _unreadable(path: str | Path, error: Exception) -> DataError:
 def yaml_reason(error: Exception) -> str:
     """Return the problem and its line number, but not the line itself, which may contain a key."""
     mark = getattr(error, "problem_mark", None)
-    said = str(getattr(error, "problem", None) or error) if mark is not None else str(error)
+    said = (
+        str(getattr(error, "problem", None) or error)
+        if mark is not None
+        else str(error)
+    )
     where = "" if mark is None else f"line {mark.line + 1}: "
     return where + " ".join(said.split())[:300]

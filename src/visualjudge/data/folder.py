@@ -44,9 +44,7 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_png
 from visualjudge.vision.tasks import TASKS, task_named
 
-NO_ANNOTATIONS = (
-    "folder 'annotations' (or 'data_json_v2') not found; `visualjudge import` makes a data folder"
-)
+NO_ANNOTATIONS = "folder 'annotations' (or 'data_json_v2') not found; `visualjudge import` makes a data folder"
 # Folders of annotations and of image indexes: ours, and those of the document.
 LAYOUTS = (("annotations", "images"), ("data_json_v2", "images_v2"))
 SUFFIX = "_annotations"
@@ -88,7 +86,9 @@ class DataFolder:
         If there is no such folder, or it has no ``annotations``.
     """
 
-    def __init__(self, root: str | Path, score_range: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self, root: str | Path, score_range: tuple[float, float] | None = None
+    ) -> None:
         self.root = Path(root)
         self.name = str(root)
         self.score_range = score_range
@@ -136,10 +136,14 @@ class DataFolder:
             reason = f"there is no task {stem!r}{lacking('task', stem)}"
             self.problems.append(Problem(path.name, "file name", "task", reason))
             return []
-        for position, (task, raw) in enumerate(zip(stated, self._records(path), strict=True)):
+        for position, (task, raw) in enumerate(
+            zip(stated, self._records(path), strict=True)
+        ):
             if task not in TASKS:
                 reason = f"there is no task {task!r}{lacking('task', task)}"
-                self.problems.append(Problem(path.name, name_of(raw, position), "task", reason))
+                self.problems.append(
+                    Problem(path.name, name_of(raw, position), "task", reason)
+                )
         return known
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
@@ -156,7 +160,9 @@ class DataFolder:
         ``images/<task>.json``.
         """
         return {
-            key: record for key, (record, _) in self._images(task).items() if record is not None
+            key: record
+            for key, (record, _) in self._images(task).items()
+            if record is not None
         }
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
@@ -186,7 +192,9 @@ class DataFolder:
         for name, count in times.items():
             if count > 1:
                 reason = f"occurs {count} times; an id is unique within its task"
-                self.problems.append(Problem(self.files[task].name, name, "annotation_id", reason))
+                self.problems.append(
+                    Problem(self.files[task].name, name, "annotation_id", reason)
+                )
         unique = [entry for entry in read if times[entry.annotation.annotation_id] == 1]
         return sorted(unique, key=lambda entry: entry.annotation.annotation_id)
 
@@ -213,7 +221,9 @@ class DataFolder:
         """
         records = self.images(task)
         for entry in self.entries(task):
-            checked = check_entry(entry, records.get(entry.annotation.image_id), str(self.root))
+            checked = check_entry(
+                entry, records.get(entry.annotation.image_id), str(self.root)
+            )
             if checked.problem is None:
                 yield entry.annotation
             else:
@@ -243,7 +253,10 @@ class DataFolder:
             yield Entry(annotation, path.name)
 
     def _check_image(
-        self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str
+        self,
+        note: Annotation,
+        images: Mapping[str, tuple[ImageRecord | None, str]],
+        file: str,
     ) -> None:
         record, reason = images.get(note.image_id, (None, ""))
         if record is not None or (not reason and type_of(note.task).is_image):
@@ -256,7 +269,9 @@ class DataFolder:
 
     # Return the index of a task's images: its own, or that of its file's tasks.
     def _index(self, task: str) -> Path:
-        stem = self.files[task].stem.removesuffix(SUFFIX) if task in self.files else task
+        stem = (
+            self.files[task].stem.removesuffix(SUFFIX) if task in self.files else task
+        )
         names = (f"{task}.json", f"{stem}.json", f"{stem}_images.json")
         places = [self._indexes / name for name in names]
         return next((place for place in places if place.is_file()), places[0])
@@ -283,7 +298,10 @@ class DataFolder:
                 _check_images(record, self.root)
                 found[image_id] = (record, "")
             except InvalidRecord as error:
-                found[image_id] = (None, f"{error.problem.field}: {error.problem.reason}")
+                found[image_id] = (
+                    None,
+                    f"{error.problem.field}: {error.problem.reason}",
+                )
             except DataError as error:
                 found[image_id] = (None, str(error))
         return found
@@ -299,7 +317,9 @@ def _file_problem(path: Path, error: DataError) -> Problem:
 
 
 # Return a record with a score of 0 to 10; anything but a number is left as it is.
-def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position: int) -> Any:
+def _rescaled(
+    raw: Any, limits: tuple[float, float] | None, file: str, position: int
+) -> Any:
     stated = raw.get("final_score") if isinstance(raw, Mapping) else None
     if limits is None or type(stated) not in (int, float):
         return raw
@@ -307,7 +327,12 @@ def _rescaled(raw: Any, limits: tuple[float, float] | None, file: str, position:
         return {**raw, "final_score": given_score(stated, limits)}
     except DataError as error:
         raise InvalidRecord(
-            Problem(file, name_of(raw, position), "final_score", str(error).partition(": ")[2])
+            Problem(
+                file,
+                name_of(raw, position),
+                "final_score",
+                str(error).partition(": ")[2],
+            )
         ) from None
 
 
@@ -342,7 +367,11 @@ def check_entry(
     """
     note = entry.annotation
     payload, kind = note.prediction, type_of(note.task)
-    size = None if image is None or kind.is_image else image_size(Path(root, str(image.file)))
+    size = (
+        None
+        if image is None or kind.is_image
+        else image_size(Path(root, str(image.file)))
+    )
     try:
         for field, path in kind.files(payload):
             with in_field(field):
@@ -363,15 +392,22 @@ def check_entry(
     # unforeseen errors in untrusted records fail the record, not the build
     except Exception as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        return Checked(as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))
+        return Checked(
+            as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root)
+        )
 
 
 def _check_images(record: ImageRecord, root: Path) -> None:
     with in_field("file"):
         height, width = image_size(inside(root, str(record.file)))
-    for name, stated, real in (("width", record.width, width), ("height", record.height, height)):
+    for name, stated, real in (
+        ("width", record.width, width),
+        ("height", record.height, height),
+    ):
         if stated is not None and stated != real:
-            raise DataError(f"{name}: must be {real}, the {name} of {record.file}, got {stated}")
+            raise DataError(
+                f"{name}: must be {real}, the {name} of {record.file}, got {stated}"
+            )
     if record.mask is not None:
         with in_field("mask"):
             if not mask_from_png(inside(root, record.mask), (height, width)).area:
@@ -391,8 +427,14 @@ def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     """
     for label in labels:
         if not isinstance(label, str):
-            raise DataError(f"label: must be text, got {type(label).__name__} {label!r:.40}")
-        if IMAGE_MARK in label or label.splitlines() != [label] or _CONTROL.search(label):
+            raise DataError(
+                f"label: must be text, got {type(label).__name__} {label!r:.40}"
+            )
+        if (
+            IMAGE_MARK in label
+            or label.splitlines() != [label]
+            or _CONTROL.search(label)
+        ):
             raise DataError(
                 f"label: must be one line of text without {IMAGE_MARK!r} and control characters, "
                 f"got {label!r}"
@@ -408,5 +450,7 @@ def as_problem(error: DataError, entry: Entry, root: str) -> Problem:
     told = str(error).replace(f"{root}/", "")
     field, reason = told.split(": ", 1) if ": " in told else ("", told)
     if not isinstance(error, PluginError):
-        field = f"prediction.{field}" if field and field != "prediction" else "prediction"
+        field = (
+            f"prediction.{field}" if field and field != "prediction" else "prediction"
+        )
     return Problem(entry.file, entry.annotation.annotation_id, field, reason)

@@ -64,17 +64,28 @@ def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> No
                 given.append(one)
     if places is None or not given:
         return
-    sides = ["truth"] + ["prediction"] * any(one.prediction is not one.truth for one in given)
-    boxes = {side: _placed(given, np.array(sizes, np.float64), side, places) for side in sides}
+    sides = ["truth"] + ["prediction"] * any(
+        one.prediction is not one.truth for one in given
+    )
+    boxes = {
+        side: _placed(given, np.array(sizes, np.float64), side, places)
+        for side in sides
+    }
     for side, (corners, frames, _) in boxes.items():
         _check_form(corners, frames, f"{file}: {side}")
     _check_exchange(given, file)
     corners, frames, images = boxes["truth"]
     if isinstance(given[0].truth, LabelledItems):
         empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
-        outside = ((corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)).any(axis=1)
-        told_once(file, "a truth has no area, so nothing can find it", _at(images, empty))
-        told_once(file, "a truth extends beyond its image", _at(images, outside & ~empty))
+        outside = ((corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)).any(
+            axis=1
+        )
+        told_once(
+            file, "a truth has no area, so nothing can find it", _at(images, empty)
+        )
+        told_once(
+            file, "a truth extends beyond its image", _at(images, outside & ~empty)
+        )
 
 
 def _at(images: Sequence[str], chosen: Any) -> list[str]:
@@ -84,13 +95,20 @@ def _at(images: Sequence[str], chosen: Any) -> list[str]:
 # Return the finite corners of a side's items, (n, 4), and the (width, height) and the name of their
 # images.
 def _placed(
-    given: Sequence[Sample], sizes: FloatArray, side: str, places: Callable[[Any], FloatArray]
+    given: Sequence[Sample],
+    sizes: FloatArray,
+    side: str,
+    places: Callable[[Any], FloatArray],
 ) -> tuple[FloatArray, FloatArray, list[str]]:
     found = [places(getattr(one, side)) for one in given]
     image = np.repeat(np.arange(len(given)), [len(one) for one in found])
     corners = np.concatenate(found)
     finite = np.isfinite(corners).all(axis=1)
-    return corners[finite], sizes[image[finite]], [given[k].image_id for k in image[finite]]
+    return (
+        corners[finite],
+        sizes[image[finite]],
+        [given[k].image_id for k in image[finite]],
+    )
 
 
 def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
@@ -122,7 +140,9 @@ def _check_exchange(given: Sequence[Sample], file: str) -> None:
         )
 
 
-def likely_mistake(task: str, tried: Sequence[Sides], options: Mapping[str, Any]) -> str | None:
+def likely_mistake(
+    task: str, tried: Sequence[Sides], options: Mapping[str, Any]
+) -> str | None:
     """Return the mistake whose correction scores best, as a sentence, or None if none explains a
     low score.
     """
@@ -156,21 +176,33 @@ def likely_mistake(task: str, tried: Sequence[Sides], options: Mapping[str, Any]
 
 
 # Return the score of each image, or None if one cannot be scored.
-def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> FloatArray | None:
+def _scores(
+    task: str, sides: Sequence[Sides], options: Mapping[str, Any]
+) -> FloatArray | None:
     try:
-        return np.array([score(task, found, truth, **options) for found, truth in sides])
+        return np.array(
+            [score(task, found, truth, **options) for found, truth in sides]
+        )
     except UNTRIED:
         return None
 
 
 # Yield each mistake and the images with it corrected.
-def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, list[Sides]]]:
+def _without_mistakes(
+    task: str, sides: Sequence[Sides]
+) -> Iterator[tuple[str, list[Sides]]]:
     for row in type_of(task).misreadings:
         with suppress(*UNTRIED):
-            yield row.told, [(row.mended(found, truth), truth) for found, truth in sides]
+            yield (
+                row.told,
+                [(row.mended(found, truth), truth) for found, truth in sides],
+            )
     found, truths = ([one[side] for one in sides] for side in (0, 1))
     if len(sides) == 2:
-        yield "the two predictions are exchanged", list(zip(found[::-1], truths, strict=True))
+        yield (
+            "the two predictions are exchanged",
+            list(zip(found[::-1], truths, strict=True)),
+        )
         return
     yield (
         "each prediction belongs to the image before",
@@ -199,9 +231,13 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
     for names in same_scores.values():
         first: dict[tuple[str, ...], str] = {}
         for name in names if len(names) > 1 else ():
-            with suppress(DataError, OSError):  # `build` reports a file that cannot be read
+            with suppress(
+                DataError, OSError
+            ):  # `build` reports a file that cannot be read
                 notes = by_source[name]
-                twin = first.setdefault(tuple(_content(note, folder) for note in notes), name)
+                twin = first.setdefault(
+                    tuple(_content(note, folder) for note in notes), name
+                )
                 if twin != name:
                     sentences.append(
                         f"sources {twin!r} and {name!r} have the same predictions on all "
@@ -214,7 +250,13 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
 # Return what a record shares with that of an equal source.
 def _scored(note: Annotation) -> str:
     return repr(
-        (note.image_id, note.class_of_interest, note.error_type, note.prompt, note.final_score)
+        (
+            note.image_id,
+            note.class_of_interest,
+            note.error_type,
+            note.prompt,
+            note.final_score,
+        )
     )
 
 

@@ -12,7 +12,12 @@ from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import check_labels
-from visualjudge.data.import_mistakes import MOST_TRIED, Sides, check_forms, likely_mistake
+from visualjudge.data.import_mistakes import (
+    MOST_TRIED,
+    Sides,
+    check_forms,
+    likely_mistake,
+)
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.sample import Sample, named
@@ -137,7 +142,9 @@ def import_samples(
         check_forms(writer.task, samples, file)
         done.evaluated = _evaluated(writer.task, samples, how)
         by_f1 = how.score_at or how.min_score is how.top_k is None
-        point = best_f1(done.evaluated) if by_f1 and done.evaluated is not None else None
+        point = (
+            best_f1(done.evaluated) if by_f1 and done.evaluated is not None else None
+        )
         done.unmatched = point is not None and not point.f1
         done.point = None if done.unmatched else point
         threshold = threshold if done.point is None else done.point.min_score
@@ -148,14 +155,20 @@ def import_samples(
         else:
             try:
                 image_id = named(sample, how.id_prefix)
-                noted = replace(sample, image_id=image_id, metadata={**sample.metadata, **measured})
+                noted = replace(
+                    sample, image_id=image_id, metadata={**sample.metadata, **measured}
+                )
                 _note(noted, done)
                 shown = _thresholded(noted, threshold, how, done)
                 if shown.truth is not None and shown.final_score is None:
-                    done.tried += [(shown.prediction, shown.truth)][: MOST_TRIED - len(done.tried)]
+                    done.tried += [(shown.prediction, shown.truth)][
+                        : MOST_TRIED - len(done.tried)
+                    ]
                 _add(writer, shown, source, classes, options, done)
             except DataError as error:
-                done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
+                done.problems.append(
+                    Problem.of(error, file, sample.image_id, "prediction")
+                )
         yield done
     _check_classes(writer.task, classes, done)
     done.mistake = likely_mistake(writer.task, done.tried, options)
@@ -185,8 +198,12 @@ def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
 # score 0. Its predictions must fit their image and have labels of text.
 def _check_given(sample: Sample) -> None:
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
-        if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
-            raise DataError(f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file")
+        if not text.isprintable() and any(
+            "\ud800" <= character <= "\udfff" for character in text
+        ):
+            raise DataError(
+                f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file"
+            )
     for name, side in (("prediction", sample.prediction), ("truth", sample.truth)):
         if side is not None:
             check_items(name, side.count or 0)
@@ -196,7 +213,9 @@ def _check_given(sample: Sample) -> None:
     if given is None and sample.truth is None:
         raise DataError("truth: must be given if there is no final_score, got neither")
     if given is not None and not 0 <= number(given, "final_score") <= 10:
-        raise DataError(f"final_score: must be a number from 0 to 10, got {given!r:.40}")
+        raise DataError(
+            f"final_score: must be a number from 0 to 10, got {given!r:.40}"
+        )
 
 
 def check_sides(done: Imported, gt: str, pred: str | None) -> None:
@@ -216,11 +235,17 @@ def check_sides(done: Imported, gt: str, pred: str | None) -> None:
     if pred is not None and done.images and not done.predictions:
         raise DataError(
             f"{pred}: must contain predictions for images of the ground truth, got none "
-            + ("that is valid" if done.problems else f"for its {len(done.images)} images")
+            + (
+                "that is valid"
+                if done.problems
+                else f"for its {len(done.images)} images"
+            )
         )
 
 
-def _evaluated(task: str, samples: Sequence[Sample | Problem], how: Intake) -> CocoImages | None:
+def _evaluated(
+    task: str, samples: Sequence[Sample | Problem], how: Intake
+) -> CocoImages | None:
     pairs = [
         (one.prediction, one.truth)
         for one in samples
@@ -231,7 +256,9 @@ def _evaluated(task: str, samples: Sequence[Sample | Problem], how: Intake) -> C
     return CocoImages(task, pairs)
 
 
-def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imported) -> Sample:
+def _thresholded(
+    sample: Sample, threshold: float | None, how: Intake, done: Imported
+) -> Sample:
     if threshold is None and how.top_k is None:
         return sample
     shown = shown_at(sample.prediction, threshold, how.top_k)
@@ -287,7 +314,9 @@ def _add(
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
         by_label = sample.prediction.items_by_label()
         done.unasked += sum(
-            len(items) for label, items in by_label.items() if label not in (sample.labels or ())
+            len(items)
+            for label, items in by_label.items()
+            if label not in (sample.labels or ())
         )
     if sample.image is not None:
         size = writer.add_image(
@@ -301,7 +330,9 @@ def _add(
         if not writer.kind.is_image:
             sample.prediction.check(size)
     for interest, value in rows:
-        writer.add(_annotation(writer, sample, sample.source or source, interest, float(value)))
+        writer.add(
+            _annotation(writer, sample, sample.source or source, interest, float(value))
+        )
         done.annotations += 1
         done.exact += sample.truth is not None and value == 10
         done.total += value
@@ -414,5 +445,8 @@ def precision_of(done: Imported) -> tuple[float, float] | None:
     """
     if done.evaluated is None:
         return None
-    values = done.evaluated.average_precision(), done.evaluated.average_precision((0.5,))
+    values = (
+        done.evaluated.average_precision(),
+        done.evaluated.average_precision((0.5,)),
+    )
     return None if values[0] is None or values[1] is None else (values[0], values[1])

@@ -120,10 +120,14 @@ def perturb_samples(
 def _chosen(task: Task, wanted: Sequence[str] | None) -> tuple[str, ...]:
     known = error_types(task.name)
     if not known:
-        raise UsageError(f"{task.name} has no error types: its scores are given, not computed")
+        raise UsageError(
+            f"{task.name} has no error types: its scores are given, not computed"
+        )
     for name in wanted or ():
         if name not in known:
-            raise UsageError(f"--error-type must be {one_of(name, known)}, got {name!r}")
+            raise UsageError(
+                f"--error-type must be {one_of(name, known)}, got {name!r}"
+            )
     return tuple(wanted or known)
 
 
@@ -172,7 +176,9 @@ def _add(
         except PluginError as error:  # affects only this error type
             done.problems.append(Problem.of(error, file, sample.image_id, name))
     if any(groups):
-        writer.add_image(sample.image_id, sample.image, mask=sample.mask, control=sample.control)
+        writer.add_image(
+            sample.image_id, sample.image, mask=sample.mask, control=sample.control
+        )
         done.images += 1
     for group in filter(None, groups):
         shown = labels_shown(sample.truth, group) if task.classed else None
@@ -193,7 +199,9 @@ def _annotation(
     matched = options["pairing"] == "matched" and row.matched
     source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
     name = ":".join(
-        filter(None, (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key))
+        filter(
+            None, (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key)
+        )
     )
     return Annotation(
         annotation_id=name,

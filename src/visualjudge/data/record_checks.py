@@ -58,12 +58,16 @@ def _plain(text: str) -> str:
 
 def _short(text: str) -> str:
     if len(text.encode()) > LONGEST_NAME:
-        raise ValueError(f"must be at most {LONGEST_NAME} bytes long, for use in file names")
+        raise ValueError(
+            f"must be at most {LONGEST_NAME} bytes long, for use in file names"
+        )
     return text
 
 
 _Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
-Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
+Text = Annotated[
+    str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)
+]
 Line = Annotated[str, _Filled, AfterValidator(_plain)]
 Name = Annotated[str, _Filled, AfterValidator(_plain), AfterValidator(_short)]
 Wire = TypeVar("Wire")
@@ -86,7 +90,9 @@ class AnnotationWire(BaseModel, strict=True, extra="ignore", allow_inf_nan=False
     metadata: Json | None = None
 
 
-def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> Annotation:
+def annotation_from_wire(
+    raw: Any, *, file: str, task: str, position: int
+) -> Annotation:
     """Return a record of ``file``, without checking its ``prediction``.
 
     Parameters
@@ -116,12 +122,16 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
             else "there is no such task"
         )
         raise InvalidRecord(
-            Problem(file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}")
+            Problem(
+                file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}"
+            )
         )
     wire = _validated(AnnotationWire.model_validate, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
         raise InvalidRecord(
-            Problem(file, name, "prompt", "must contain the referring expression, got none")
+            Problem(
+                file, name, "prompt", "must contain the referring expression, got none"
+            )
         )
     classes = wire.class_of_interest
     return Annotation(
@@ -143,25 +153,39 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
     """
     if not isinstance(raw, Mapping):
         raise InvalidRecord(
-            Problem(file, image_id, "record", 'must be an object such as {"file": "photo.png"}')
+            Problem(
+                file,
+                image_id,
+                "record",
+                'must be an object such as {"file": "photo.png"}',
+            )
         )
-    record = _validated(_IMAGE.validate_python, {**raw, "image_id": image_id}, file, image_id)
+    record = _validated(
+        _IMAGE.validate_python, {**raw, "image_id": image_id}, file, image_id
+    )
     if record.file is None:
         address = "; a url is not read: run visualjudge adopt DATA --fetch, or name a file here"
         raise InvalidRecord(
             Problem(
-                file, image_id, "file", f"is missing{address if record.url is not None else ''}"
+                file,
+                image_id,
+                "file",
+                f"is missing{address if record.url is not None else ''}",
             )
         )
     return record
 
 
-def _validated(validate: Callable[[Any], Wire], raw: Fields, file: str, name: str) -> Wire:
+def _validated(
+    validate: Callable[[Any], Wire], raw: Fields, file: str, name: str
+) -> Wire:
     try:
         return validate(raw)
     except ValidationError as error:
         place, reason = first_problem(error, raw)
-        raise InvalidRecord(Problem(file, name, ".".join(place) or "record", reason)) from None
+        raise InvalidRecord(
+            Problem(file, name, ".".join(place) or "record", reason)
+        ) from None
 
 
 def name_of(raw: Any, position: int) -> str:
@@ -193,7 +217,9 @@ def read_records(path: Path) -> list[Any]:
         content = jsons.lenient(text, path.name)
     except DataError:
         content = None
-        with suppress(ValueError, RecursionError):  # perhaps only some records are unusable
+        with suppress(
+            ValueError, RecursionError
+        ):  # perhaps only some records are unusable
             content = json.loads(text)
         if not isinstance(content, list):
             raise
@@ -222,7 +248,9 @@ def _row(row: Json, name: str) -> Json:
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {
+            key: _without_nulls(item) for key, item in value.items() if item is not None
+        }
     if isinstance(value, list):
         return [_without_nulls(item) for item in value]
     return value

@@ -75,7 +75,9 @@ class FolderWriter:
         self.root = Path(root)
         for name, kind in NOT_DATA.items():
             if (self.root / name).is_file():
-                raise UsageError(f"{root}: must be a data folder or a new folder, got {kind}")
+                raise UsageError(
+                    f"{root}: must be a data folder or a new folder, got {kind}"
+                )
         if (self.root / LAYOUTS[1][0]).is_dir():
             raise UsageError(
                 f"{root}: has the document's layout, which is only read; give a new --out"
@@ -152,7 +154,9 @@ class FolderWriter:
             )
         if control is not None:
             record["control"] = (
-                record["file"] if control == image else self.copied(control, f"{image_id}_control")
+                record["file"]
+                if control == image
+                else self.copied(control, f"{image_id}_control")
             )
         self._given[image_id] = files
         self._images[image_id] = record
@@ -176,7 +180,9 @@ class FolderWriter:
         """Return the exact payload of a typed prediction. Depth maps and images are written to
         ``files``.
         """
-        return self.kind.write(prediction, WriteContext(self._stage, f"{FILES}/{slug(stem)}", None))
+        return self.kind.write(
+            prediction, WriteContext(self._stage, f"{FILES}/{slug(stem)}", None)
+        )
 
     def copied(self, path: Path, stem: str) -> str:
         """Copy a file into the folder under a name that begins with ``stem``. Return its path
@@ -218,9 +224,16 @@ class FolderWriter:
         return self._written(png_bytes(read_rgb(path)), stem, ".png")
 
     def _mask(
-        self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"], resize: bool
+        self,
+        path: Path,
+        stem: str,
+        size: Size,
+        white: Literal["fill", "keep"],
+        resize: bool,
     ) -> str:
-        mask = resized_mask(mask_from_png(path), size) if resize else mask_from_png(path)
+        mask = (
+            resized_mask(mask_from_png(path), size) if resize else mask_from_png(path)
+        )
         if mask.size != size:
             raise DataError(
                 f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} "
@@ -277,12 +290,16 @@ class FolderWriter:
         # A dataset stores the original of an image_id once, for all tasks.
         for task in TASKS.values() if task_named(self.task).sourced else ():
             path = self._image_file.with_name(f"{task.name}.json")
-            others = _parsed(path, dict) if task.sourced and task.name != self.task else {}
+            others = (
+                _parsed(path, dict) if task.sourced and task.name != self.task else {}
+            )
             for image_id in self._images.keys() & others.keys():
                 self._check_agrees(path, image_id, others[image_id], ["file", "mask"])
         return there
 
-    def _check_agrees(self, path: Path, image_id: str, old: Fields, names: Sequence[str]) -> None:
+    def _check_agrees(
+        self, path: Path, image_id: str, old: Fields, names: Sequence[str]
+    ) -> None:
         for name in names:
             stated, new = old.get(name), self._images[image_id].get(name)
             if stated != new and _sum(stated and self.root / stated) != _sum(
@@ -299,11 +316,15 @@ class FolderWriter:
         path = self._annotation_file
         there = _parsed(path, list)
         # as read back from JSON, so that a record compares equal after a round trip
-        added = orjson.loads(orjson.dumps([_raw(one) for one in self._annotations.values()]))
+        added = orjson.loads(
+            orjson.dumps([_raw(one) for one in self._annotations.values()])
+        )
         new = {row["annotation_id"]: row for row in added}
         changed = [old for old in there if new.get(_id_of(old), old) != old]
         sources = [old.get("source") for old in changed]
-        kept = [old for old in there if not self.replace or old.get("source") not in sources]
+        kept = [
+            old for old in there if not self.replace or old.get("source") not in sources
+        ]
         for old in kept:
             if added and _metric_of(old) != _metric_of(added[0]):
                 raise DataError(

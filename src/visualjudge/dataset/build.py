@@ -40,8 +40,21 @@ from visualjudge.dataset.render import Job, draft, render, turned
 from visualjudge.dataset.sampling import Drawn, Item, deal, drawn_of
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
-from visualjudge.dataset.write_dataset import FORMS, MOST_IN_JSON, TOOL, Spool, counts, pack
-from visualjudge.options import JUDGE_ANALYSIS, SUBSETS, BuildOptions, Selection, WorkOptions
+from visualjudge.dataset.write_dataset import (
+    FORMS,
+    MOST_IN_JSON,
+    TOOL,
+    Spool,
+    counts,
+    pack,
+)
+from visualjudge.options import (
+    JUDGE_ANALYSIS,
+    SUBSETS,
+    BuildOptions,
+    Selection,
+    WorkOptions,
+)
 from visualjudge.prompts.prompt_set import PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 
@@ -59,11 +72,15 @@ class Built:
     """Why nothing is compared, if sources have the same predictions."""
     other_ranges: tuple[str, ...] = ()
     """Tasks whose scores look like another range than 0 to 10."""
-    undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(
+        default_factory=dict
+    )
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
     """
-    unseen_error_types: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    unseen_error_types: Mapping[str, Mapping[str, Sequence[str]]] = field(
+        default_factory=dict
+    )
     """Error types that an encoding does not show in any pair of the sample: task → encoding → error
     types.
     """
@@ -98,14 +115,18 @@ def build(
     """
     given = options or BuildOptions()
     if given.form not in (None, *FORMS):
-        raise UsageError(f"--set form must be one of {', '.join(FORMS)}, got {given.form!r}")
+        raise UsageError(
+            f"--set form must be one of {', '.join(FORMS)}, got {given.form!r}"
+        )
     target = Path(out)
     check_target(target, given.force)
     folder = DataFolder(data, given.score_range)
     tasks = asked_tasks(folder, given)
     with staged(target) as stage, open_workers(folder, tasks, given) as running:
         built = _fill(stage, folder, tasks, given, running, progress)
-        if given.form == "parquet" or (given.form is None and built.questions > MOST_IN_JSON):
+        if given.form == "parquet" or (
+            given.form is None and built.questions > MOST_IN_JSON
+        ):
             pack(stage)
         return built
 
@@ -122,7 +143,9 @@ def _fill(
     subsets = options.subsets or SUBSETS
     items = sample_tasks(tasks, subsets, options.caps, options.seed)
     if not items:
-        raise DataError(f"{folder.name}: no question can be asked{_why_none(folder, names)}")
+        raise DataError(
+            f"{folder.name}: no question can be asked{_why_none(folder, names)}"
+        )
     if options.types or options.encodings or options.where:
         items = _chosen(items, tasks, options)
     (stage / MEDIA).mkdir()
@@ -142,15 +165,25 @@ def _fill(
             left_out.update(piece.undecidable)
             failed.update(piece.failed)
             folder.problems += piece.problems
-            progress("rendering questions", spool.count + len(left_out) + len(failed), len(items))
+            progress(
+                "rendering questions",
+                spool.count + len(left_out) + len(failed),
+                len(items),
+            )
     kept = [k for k in range(len(items)) if k not in left_out | failed]
     asked = [items[k] for k in kept]
     if not asked:
-        why = "the options of each look the same" if not failed else str(folder.problems[-1])
+        why = (
+            "the options of each look the same"
+            if not failed
+            else str(folder.problems[-1])
+        )
         raise DataError(f"{folder.name}: no question can be asked: {why}")
     files[PREDICTIONS] = file_sha256(stage / PREDICTIONS)
     lines = (
-        question_json(turned(question_of_json(spool.line(place)))) if turn else spool.line(place)
+        question_json(turned(question_of_json(spool.line(place))))
+        if turn
+        else spool.line(place)
         for place, turn in zip(kept, deal(asked, options.seed), strict=True)
     )
     files[QUESTIONS] = write_questions(stage / QUESTIONS, lines)
@@ -175,13 +208,24 @@ def _fill(
     ranges = tuple(folder.other_ranges(names))
     drawn = {
         task.name: drawn_of(
-            task.name, [member.entry.annotation for member in task.members], asked, options.caps
+            task.name,
+            [member.entry.annotation for member in task.members],
+            asked,
+            options.caps,
         )
         for task in tasks
         if JUDGE_ANALYSIS in subsets
     }
     return Built(
-        len(asked), len(files) - 2, problems, compared, equal, ranges, undecidable, unseen, drawn
+        len(asked),
+        len(files) - 2,
+        problems,
+        compared,
+        equal,
+        ranges,
+        undecidable,
+        unseen,
+        drawn,
     )
 
 
@@ -189,7 +233,11 @@ def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> Json:
     # No times, paths or numbers of workers, which would differ between builds of the same data.
-    part = {"types": options.types, "encodings": options.encodings, "where": options.where}
+    part = {
+        "types": options.types,
+        "encodings": options.encodings,
+        "where": options.where,
+    }
     return {
         "version": VERSION,
         "tool": TOOL,
@@ -221,10 +269,16 @@ def _chosen(
         for member in task.members
     }
     asked = [
-        draft(item, [notes[item.task, name] for name in item.annotation_ids], id=str(place))
+        draft(
+            item,
+            [notes[item.task, name] for name in item.annotation_ids],
+            id=str(place),
+        )
         for place, item in enumerate(items)
     ]
-    part = Selection(types=options.types, encodings=options.encodings, where=options.where)
+    part = Selection(
+        types=options.types, encodings=options.encodings, where=options.where
+    )
     return [items[int(question.id)] for question in chosen(asked, part)]
 
 
@@ -271,10 +325,14 @@ def asked_tasks(folder: DataFolder, options: WorkOptions) -> list[str]:
     return [name for name in folder.tasks if name in options.tasks]
 
 
-def open_workers(folder: DataFolder, tasks: Sequence[str], options: WorkOptions) -> Workers:
+def open_workers(
+    folder: DataFolder, tasks: Sequence[str], options: WorkOptions
+) -> Workers:
     most = max(1, sum(len(folder.entries(name)) for name in tasks) // CHUNK)
     local = options.engine == "local"
-    return Workers(min(options.workers, most) if local else options.workers, options.engine)
+    return Workers(
+        min(options.workers, most) if local else options.workers, options.engine
+    )
 
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:

@@ -50,8 +50,16 @@ class Threshold:
 
     def __str__(self) -> str:
         point = "" if self.score_at is None else f" ({self.score_at})"
-        least = [] if self.min_score is None else [f"confidence ≥ {self.min_score:.4g}{point}"]
-        most = [] if self.top_k is None else [f"the {self.top_k} most confident of an image"]
+        least = (
+            []
+            if self.min_score is None
+            else [f"confidence ≥ {self.min_score:.4g}{point}"]
+        )
+        most = (
+            []
+            if self.top_k is None
+            else [f"the {self.top_k} most confident of an image"]
+        )
         bounds = ", ".join(least + most) or "all predictions"
         return f"{self.source}: {bounds}, {self.annotations} annotations"
 
@@ -90,11 +98,17 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
 def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
     known = ((note.source or NONE, note.metadata) for note in annotations)
     times = Counter(
-        Threshold(source, data.get("min_score"), data.get("top_k"), data.get("score_at"))
+        Threshold(
+            source, data.get("min_score"), data.get("top_k"), data.get("score_at")
+        )
         for source, data in known
     )
-    stated = any((one.min_score, one.top_k, one.score_at) != (None, None, None) for one in times)
-    return [replace(one, annotations=times[one]) for one in sorted(times, key=str) if stated]
+    stated = any(
+        (one.min_score, one.top_k, one.score_at) != (None, None, None) for one in times
+    )
+    return [
+        replace(one, annotations=times[one]) for one in sorted(times, key=str) if stated
+    ]
 
 
 def _slices(
@@ -107,7 +121,10 @@ def _slices(
 
 
 def _slice(
-    annotations: Sequence[Annotation], groups: Sequence[Group], name: str, name_of: NameOf
+    annotations: Sequence[Annotation],
+    groups: Sequence[Group],
+    name: str,
+    name_of: NameOf,
 ) -> Slice:
     own = [note for note in annotations if name_of(note) == name]
     held = [one for one in groups if any(name_of(note) == name for note in one.members)]
@@ -129,12 +146,16 @@ def _margins(one: Group, name: str, name_of: NameOf) -> list[float]:
         for pair in combinations(one.members, 2)
         if name in (name_of(pair[0]), name_of(pair[1]))
     )
-    differences = (abs(a.final_score - b.final_score) for a, b in islice(pairs, MARGINS_A_GROUP))
+    differences = (
+        abs(a.final_score - b.final_score) for a, b in islice(pairs, MARGINS_A_GROUP)
+    )
     return [margin for margin in differences if margin > 0]
 
 
 def _quartiles(values: list[float]) -> tuple[float | None, float | None, float | None]:
     if not values:
         return None, None, None
-    low, middle, high = (round(float(v), 4) for v in np.percentile(values, [25, 50, 75]))
+    low, middle, high = (
+        round(float(v), 4) for v in np.percentile(values, [25, 50, 75])
+    )
     return low, middle, high

@@ -40,7 +40,13 @@ META = "dataset.json"
 MEDIA = "media"
 CHANGED = "probe_"
 """Prefix of the names of images that a probe has changed."""
-_SCORE = {"name": str, "rule": str, "tasks": (list, None), "scale": (float, int), "digits": int}
+_SCORE = {
+    "name": str,
+    "rule": str,
+    "tasks": (list, None),
+    "scale": (float, int),
+    "digits": int,
+}
 _KINDS = {
     "version": str,
     "seed": (int, None),
@@ -103,7 +109,9 @@ class Dataset:
             return self._view(lambda questions: range(len(questions))[index])
         return self.questions[index]
 
-    def filter(self, where: str | Sequence[str] | Condition = (), **fields: Any) -> Dataset:
+    def filter(
+        self, where: str | Sequence[str] | Condition = (), **fields: Any
+    ) -> Dataset:
         """Return the dataset with only the matching questions, evaluated lazily.
 
         Parameters
@@ -124,12 +132,20 @@ class Dataset:
         conditions = (
             [where]
             if callable(where)
-            else [condition(text) for text in ([where] if isinstance(where, str) else where)]
+            else [
+                condition(text)
+                for text in ([where] if isinstance(where, str) else where)
+            ]
         )
         conditions += [has_value(name, value) for name, value in fields.items()]
         return self._view(
             lambda questions: array(
-                "q", (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions))
+                "q",
+                (
+                    k
+                    for k, q in enumerate(questions)
+                    if all(fits(q) for fits in conditions)
+                ),
             )
         )
 
@@ -138,7 +154,9 @@ class Dataset:
         question types.
         """
         return self._view(
-            lambda questions: sample_positions(questions, range(len(questions)), number, seed)
+            lambda questions: sample_positions(
+                questions, range(len(questions)), number, seed
+            )
         )
 
     def choose(self, choice: Selection) -> Dataset:
@@ -160,7 +178,8 @@ class Dataset:
         hidden = {"features", "spans", "ties", "probe"}
         names = [field.name for field in fields(Question) if field.name not in hidden]
         rows = [
-            {name: getattr(question, name) for name in names} | {"answer": str(question.answer)}
+            {name: getattr(question, name) for name in names}
+            | {"answer": str(question.answer)}
             for question in self
         ]
         columns = {
@@ -258,12 +277,16 @@ def load_dataset(path: str | Path) -> Dataset:
     if file.name == QUESTIONS:
         questions, digest = read_questions(file)
         return Dataset(root, questions, meta, digest)
-    return Dataset(root, ParquetQuestions(root), meta, meta.get("files", {}).get(QUESTIONS))
+    return Dataset(
+        root, ParquetQuestions(root), meta, meta.get("files", {}).get(QUESTIONS)
+    )
 
 
 def is_dataset(root: Path) -> bool:
     """Return whether there is a dataset at ``root``; an address is not asked."""
-    return is_remote(root) or ((root / META).is_file() and questions_file(root).is_file())
+    return is_remote(root) or (
+        (root / META).is_file() and questions_file(root).is_file()
+    )
 
 
 def questions_file(root: Path) -> Path:
@@ -281,7 +304,9 @@ def read_meta(root: Path) -> Json:
         If it cannot be read, is not a JSON object, or has a field of another type.
     """
     try:
-        remote = jsons.loads(bytes_of(image_at(root, META))) if is_remote(root) else None
+        remote = (
+            jsons.loads(bytes_of(image_at(root, META))) if is_remote(root) else None
+        )
     except orjson.JSONDecodeError as error:
         raise DataError(f"{root / META}: must be JSON: {error}") from None
     for name in () if is_remote(root) else (META, QUESTIONS):

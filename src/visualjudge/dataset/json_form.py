@@ -66,7 +66,11 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
         return question_of_json(orjson.dumps(raw))
     except ValueError as error:
         name = raw.get("id") if isinstance(raw, Mapping) else None
-        wrong = first_problem(error) if isinstance(error, ValidationError) else ((), str(error))
+        wrong = (
+            first_problem(error)
+            if isinstance(error, ValidationError)
+            else ((), str(error))
+        )
         raise DataError(
             ": ".join(
                 (
@@ -88,7 +92,10 @@ def question_of_json(content: bytes | str) -> Question:
     """
     question = _QUESTION.validate_json(content, strict=True)
     numbers, answer = question.final_scores, question.answer
-    if isinstance(answer, str) is (question.question_type == "scoring") and answer != UNKNOWN:
+    if (
+        isinstance(answer, str) is (question.question_type == "scoring")
+        and answer != UNKNOWN
+    ):
         kind = "a number" if question.question_type == "scoring" else "text"
         raise ValueError(f"answer: must be {kind}, got {str(answer)[:40]!r}")
     numbers = numbers if isinstance(answer, str) else (*numbers, answer)
@@ -96,7 +103,11 @@ def question_of_json(content: bytes | str) -> Question:
         raise ValueError(
             f"final_scores: must be finite and at most {LARGEST_NUMBER:g}, as must the answer"
         )
-    if not len(question.annotation_ids) == len(question.final_scores) == len(question.sources):
+    if (
+        not len(question.annotation_ids)
+        == len(question.final_scores)
+        == len(question.sources)
+    ):
         raise ValueError(
             "annotation_ids: must have one item for each option, as must final_scores and sources"
         )
@@ -105,7 +116,9 @@ def question_of_json(content: bytes | str) -> Question:
     if question.ties is not None and not set(question.ties) <= set(TIES):
         raise ValueError(f"ties: must only contain {', '.join(TIES)}")
     if question.probe is not None and (question.probe.cue or "A") not in LETTERS:
-        raise ValueError(f"probe.cue: must be a letter of an option, got {question.probe.cue!r}")
+        raise ValueError(
+            f"probe.cue: must be a letter of an option, got {question.probe.cue!r}"
+        )
     return question
 
 
@@ -113,7 +126,11 @@ def spans_in_order(spans: Spans | None, prompt: str) -> bool:
     """Return whether the spans, if any, are in order within the prompt."""
     if spans is None:
         return True
-    places = [*(spans.original or ()), *chain.from_iterable(spans.options), *(spans.final or ())]
+    places = [
+        *(spans.original or ()),
+        *chain.from_iterable(spans.options),
+        *(spans.final or ()),
+    ]
     return places == sorted(places) and (
         not places or (places[0] >= 0 and places[-1] <= len(prompt))
     )
@@ -127,15 +144,23 @@ def read_questions(path: Path) -> tuple[tuple[Question, ...], str]:
     DataError
         If it cannot be read, is not a JSON array, or an item is not a question.
     """
-    with suppress(ValueError):  # the form that `json_file` writes is read in half the time
-        return tuple(q for _, q in questions_between(path, 0, sys.maxsize)), file_sha256(path)
+    with suppress(
+        ValueError
+    ):  # the form that `json_file` writes is read in half the time
+        return tuple(
+            q for _, q in questions_between(path, 0, sys.maxsize)
+        ), file_sha256(path)
     raw = jsons.read(path, "json")
     if not isinstance(raw, list):
         raise DataError(f"{path.parent}: {QUESTIONS} must contain an array")
-    return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), file_sha256(path)
+    return tuple(
+        question_from_wire(item, k) for k, item in enumerate(raw)
+    ), file_sha256(path)
 
 
-def questions_between(path: Path, start: int, stop: int) -> list[tuple[bytes, Question]]:
+def questions_between(
+    path: Path, start: int, stop: int
+) -> list[tuple[bytes, Question]]:
     """Return the questions whose lines in a ``questions.json`` begin at ``start`` bytes or later
     and before ``stop``, each with its JSON.
 

@@ -85,9 +85,14 @@ def _questions(path: Path, start: int, count: int, before: int) -> list[Question
         rows = scan(path).slice(start, count)
         if path.name != PACKED:
             wires = map(_wire_of_1_0, rows.collect().iter_rows(named=True))
-            return [question_from_wire(wire, before + k) for k, wire in enumerate(wires, start)]
+            return [
+                question_from_wire(wire, before + k)
+                for k, wire in enumerate(wires, start)
+            ]
         texts: list[Any] = rows.select("question").collect()["question"].to_list()
-    return [question_from_wire(_parsed(text), start + k) for k, text in enumerate(texts)]
+    return [
+        question_from_wire(_parsed(text), start + k) for k, text in enumerate(texts)
+    ]
 
 
 def _parsed(text: Any) -> Any:
@@ -146,7 +151,9 @@ def _schema() -> dict[str, pl.DataType]:
 
 
 def _frames(
-    questions: Iterator[bytes], files: Sequence[tuple[tuple[str, Place], int]], rows: int
+    questions: Iterator[bytes],
+    files: Sequence[tuple[tuple[str, Place], int]],
+    rows: int,
 ) -> Iterator[pl.DataFrame]:
     import polars as pl
 

@@ -74,7 +74,10 @@ def read_tasks(
     """
     root = str(folder.root)
     unusable = _unusable_images(folder, tasks, workers)
-    read = [(name, _with_images(name, folder, unusable), folder.images(name)) for name in tasks]
+    read = [
+        (name, _with_images(name, folder, unusable), folder.images(name))
+        for name in tasks
+    ]
     chunks = (
         [(entry, images.get(entry.annotation.image_id)) for entry in chunk]
         for _, entries, images in read
@@ -88,13 +91,17 @@ def read_tasks(
     ]
 
 
-def _each(results: Iterable[list[Checked]], progress: Progress, total: int) -> Iterator[Checked]:
+def _each(
+    results: Iterable[list[Checked]], progress: Progress, total: int
+) -> Iterator[Checked]:
     for done, result in enumerate(chain.from_iterable(results), 1):
         progress("checking records", done, total)
         yield result
 
 
-def _check_entries(root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]) -> list[Checked]:
+def _check_entries(
+    root: str, chunk: Sequence[tuple[Entry, ImageRecord | None]]
+) -> list[Checked]:
     return [check_entry(entry, image, root, fast=True) for entry, image in chunk]
 
 
@@ -138,14 +145,17 @@ def _unusable_images(
 
 
 def _clash(
-    image_id: str, record: ImageRecord, name: str, task: str, known: ImageRecord, root: Path
+    image_id: str,
+    record: ImageRecord,
+    name: str,
+    task: str,
+    known: ImageRecord,
+    root: Path,
 ) -> str | None:
     if name != image_id:
         return f"{image_id!a} and {name!a} are one name of a file; give it another id"
     if not _same_original(known, record, root):
-        return (
-            f"{image_id!r} is another image or mask in images/{task}.json; give it an id of its own"
-        )
+        return f"{image_id!r} is another image or mask in images/{task}.json; give it an id of its own"
     return None
 
 
@@ -157,14 +167,18 @@ def _with_images(
     for entry in folder.entries(task):
         note = entry.annotation
         if (reason := unusable.get((task, note.image_id))) is not None:
-            folder.problems.append(Problem(entry.file, note.annotation_id, "image_id", reason))
+            folder.problems.append(
+                Problem(entry.file, note.annotation_id, "image_id", reason)
+            )
         else:
             kept.append(entry)
     return kept
 
 
 def _files(record: ImageRecord) -> list[str]:
-    return [path for path in (record.file, record.mask, record.control) if path is not None]
+    return [
+        path for path in (record.file, record.mask, record.control) if path is not None
+    ]
 
 
 def sample_tasks(
@@ -182,15 +196,20 @@ def sample_tasks(
     order = {name: k for k, name in enumerate(TASKS)}
     for task in tasks:
         notes = [member.entry.annotation for member in task.members]
-        for item in sample(task.name, notes, (stems or stems_of)(task.name), subsets, caps, seed):
+        for item in sample(
+            task.name, notes, (stems or stems_of)(task.name), subsets, caps, seed
+        ):
             cells[
-                order[task.name], TYPES.index(item.question_type), place[task.name, item.stem]
+                order[task.name],
+                TYPES.index(item.question_type),
+                place[task.name, item.stem],
             ].append(item)
     return [
         item
         for cell in sorted(cells)
         for item in sorted(
-            cells.pop(cell), key=lambda item: (item.image_id, sorted(item.annotation_ids))
+            cells.pop(cell),
+            key=lambda item: (item.image_id, sorted(item.annotation_ids)),
         )
     ]
 
@@ -240,11 +259,19 @@ def _members(
             folder.problems.append(result.problem)
             continue
         valid.append(entry)
-        labels[entry.annotation.image_id, entry.annotation.class_of_interest].update(result.labels)
+        labels[entry.annotation.image_id, entry.annotation.class_of_interest].update(
+            result.labels
+        )
     return [
         Member(
             entry,
-            tuple(sorted(labels[entry.annotation.image_id, entry.annotation.class_of_interest])),
+            tuple(
+                sorted(
+                    labels[
+                        entry.annotation.image_id, entry.annotation.class_of_interest
+                    ]
+                )
+            ),
         )
         for entry in valid
     ]

@@ -19,16 +19,25 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask
 from visualjudge.core.untrusted import open_untrusted
-from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
+from visualjudge.vision.predictions import (
+    Prediction,
+    payload_of,
+    read_prediction,
+    type_of,
+)
 from visualjudge.vision.raster.masks import rle_of
 
 PREDICTIONS = "predictions.jsonl"
 
 
-def prediction_line(task: str, annotation_id: str, prediction: Prediction) -> Iterator[bytes]:
+def prediction_line(
+    task: str, annotation_id: str, prediction: Prediction
+) -> Iterator[bytes]:
     if type_of(task).file_field is None:
         payload = payload_of(task, prediction, root=Path(), stem="", digits=None)
-        yield _line({"task": task, "annotation_id": annotation_id, "prediction": payload})
+        yield _line(
+            {"task": task, "annotation_id": annotation_id, "prediction": payload}
+        )
 
 
 def hole_line(task: str, image_id: str, hole: Mask) -> bytes:
@@ -36,7 +45,9 @@ def hole_line(task: str, image_id: str, hole: Mask) -> bytes:
 
 
 def _line(content: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(
+        content, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+    )
 
 
 class ShownPredictions:
@@ -46,7 +57,9 @@ class ShownPredictions:
         self._path = Path(root) / PREDICTIONS
         self.prediction = lru_cache(maxsize=1024)(self._prediction)
 
-    def _prediction(self, task: str, annotation_id: str, size: tuple[int, int]) -> Prediction:
+    def _prediction(
+        self, task: str, annotation_id: str, size: tuple[int, int]
+    ) -> Prediction:
         """Return a typed prediction.
 
         Parameters
@@ -60,7 +73,9 @@ class ShownPredictions:
             If the dataset does not contain it.
         """
         return read_prediction(
-            task, self._row(task, "annotation_id", annotation_id, "prediction"), size=size
+            task,
+            self._row(task, "annotation_id", annotation_id, "prediction"),
+            size=size,
         )
 
     @cached_property

@@ -54,7 +54,10 @@ _DERIVED: dict[str, Callable[[Question], Any]] = {
     "source": lambda question: question.sources,
 }
 _HIDDEN = {"features", "spans", "probe"}
-FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDEN), *_DERIVED)
+FIELDS = (
+    *(field.name for field in fields(Question) if field.name not in _HIDDEN),
+    *_DERIVED,
+)
 """Fields that a condition may use."""
 
 
@@ -90,7 +93,9 @@ def chosen(questions: Sequence[Question], choice: Selection) -> Sequence[Questio
     positions = _fitting(questions, choice)
     if isinstance(choice, Choice):
         if choice.sample is not None:
-            positions = sample_positions(questions, positions, choice.sample, choice.seed)
+            positions = sample_positions(
+                questions, positions, choice.sample, choice.seed
+            )
         positions = positions[: choice.limit]
     if questions and not positions:
         for text in choice.where:
@@ -108,21 +113,33 @@ def _fitting(questions: Sequence[Question], choice: Selection) -> Positions:
         "--type": ("question_type", choice.types),
     }
     if isinstance(choice, Choice):
-        listed = read_ids(choice.questions) if choice.questions is not None else choice.ids or ()
+        listed = (
+            read_ids(choice.questions)
+            if choice.questions is not None
+            else choice.ids or ()
+        )
         named |= {"--subset": ("subset", choice.subsets), "--questions": ("id", listed)}
     for option, (field, values) in named.items():
         if values:
             known = dict.fromkeys(
-                name for (value,) in columns(questions, field) for name in _as_tuple(value)
+                name
+                for (value,) in columns(questions, field)
+                for name in _as_tuple(value)
             )
             for value in values:
                 if value not in known:
-                    meant = stem_named(value, known) if option == "--encoding" else value
-                    raise UsageError(f"{option} must be {one_of(meant, known)}, got {value!r}")
+                    meant = (
+                        stem_named(value, known) if option == "--encoding" else value
+                    )
+                    raise UsageError(
+                        f"{option} must be {one_of(meant, known)}, got {value!r}"
+                    )
             conditions.append(has_value(field, frozenset(values)))
     if not conditions:
         return range(len(questions))
-    fitting = (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions))
+    fitting = (
+        k for k, q in enumerate(questions) if all(fits(q) for fits in conditions)
+    )
     return array("q", fitting)
 
 
@@ -157,12 +174,15 @@ def sample_positions(
         for cell in columns(questions, "task", "encoding", "question_type")
     ]
     shuffled = [
-        positions[k] for k in rng_for(seed, "sample of questions").permutation(len(positions))
+        positions[k]
+        for k in rng_for(seed, "sample of questions").permutation(len(positions))
     ]
     return array("q", sorted(islice(_in_turn(shuffled, cells), number)))
 
 
-def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) -> Iterator[int]:
+def _in_turn(
+    positions: Sequence[int], cells: Sequence[Cell], depth: int = 0
+) -> Iterator[int]:
     """Yield one position per group in turn until all are drawn. Within a group, the next part of
     the cell is treated in the same way.
     """
@@ -197,7 +217,9 @@ def condition(text: str) -> Condition:
         raise UsageError(f"--where must name {one_of(field, FIELDS)}, got {field!r}")
     number = _as_number(value)
     if sign in _ORDERED and number is None:
-        raise UsageError(f"--where {text}: {sign} must be followed by a number, got {value!r}")
+        raise UsageError(
+            f"--where {text}: {sign} must be followed by a number, got {value!r}"
+        )
     fits = partial(_fits, sign, value, number)
     if sign == "!=":
         return lambda question: all(map(fits, _values(question, field)))
@@ -208,7 +230,9 @@ def _refuse_where_none_fits(questions: Sequence[Question], text: str) -> None:
     """Raise an error with the field's values if no question fits the condition."""
     if not any(map(condition(text), questions)):
         field, _, value = _parsed(text)
-        known = sorted({str(item) for question in questions for item in _values(question, field)})
+        known = sorted(
+            {str(item) for question in questions for item in _values(question, field)}
+        )
         raise UsageError(
             f"--where {text}: no question fits; {field} must be {one_of(value, known)}"
         )
@@ -231,12 +255,16 @@ def has_value(field: str, value: Any) -> Condition:
 def _parsed(text: str) -> tuple[str, str, str]:
     parsed = _CONDITION.fullmatch(text)
     if parsed is None:
-        raise UsageError(f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}")
+        raise UsageError(
+            f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}"
+        )
     return parsed[1], parsed[2], parsed[3]
 
 
 def _values(question: Question, field: str) -> tuple[Any, ...]:
-    return _as_tuple(_DERIVED[field](question) if field in _DERIVED else getattr(question, field))
+    return _as_tuple(
+        _DERIVED[field](question) if field in _DERIVED else getattr(question, field)
+    )
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -246,7 +274,9 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 def _fits(sign: str, value: str, number: float | None, item: Any) -> bool:
     if sign in _ORDERED:
         known = _as_number(item)
-        return known is not None and number is not None and _ORDERED[sign](known, number)
+        return (
+            known is not None and number is not None and _ORDERED[sign](known, number)
+        )
     if sign == "~":
         return item is not None and value.lower() in str(item).lower()
     if value == _NULL or item is None:

@@ -38,7 +38,9 @@ class View(Stored):
     """A lazy selection of questions, stored as positions."""
 
     def __init__(
-        self, source: Sequence[Question], select: Callable[[Sequence[Question]], Positions]
+        self,
+        source: Sequence[Question],
+        select: Callable[[Sequence[Question]], Positions],
     ) -> None:
         self._source = source
         self._select = select

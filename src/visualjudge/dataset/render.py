@@ -49,7 +49,12 @@ from visualjudge.prompts.question_text import (
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
-from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
+from visualjudge.vision.raster.images import (
+    fitted_size,
+    png_bytes,
+    read_rgb,
+    resized_rgb,
+)
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS
 
@@ -127,7 +132,11 @@ class _Context:
 
     @property
     def size(self) -> Size | None:
-        return None if self.pixels is None else (self.pixels.shape[0], self.pixels.shape[1])
+        return (
+            None
+            if self.pixels is None
+            else (self.pixels.shape[0], self.pixels.shape[1])
+        )
 
 
 class MediaWriter:
@@ -169,7 +178,9 @@ def render(job: Job) -> Piece:
     DataError
         If a photograph can no longer be read, although it was checked before.
     """
-    media = MediaWriter(Path(job.out), "" if job.stand_in is None else f"__{job.stand_in.name}")
+    media = MediaWriter(
+        Path(job.out), "" if job.stand_in is None else f"__{job.stand_in.name}"
+    )
     root, piece = Path(job.root), Piece()
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
@@ -189,7 +200,9 @@ def render(job: Job) -> Piece:
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
         try:
-            prediction = _prediction(member.entry.annotation, contexts[task], root, job.max_side)
+            prediction = _prediction(
+                member.entry.annotation, contexts[task], root, job.max_side
+            )
         except DataError as error:
             piece.problems.append(as_problem(error, member.entry, job.root))
             continue
@@ -199,7 +212,9 @@ def render(job: Job) -> Piece:
     used: set[str] = set()
     shared = cache(shared_blocks)
     for place, item in job.unit.questions:
-        if any((item.task, name, item.stem) not in options for name in item.annotation_ids):
+        if any(
+            (item.task, name, item.stem) not in options for name in item.annotation_ids
+        ):
             piece.failed.append(place)
         elif _alike(item, options):
             piece.undecidable.append(place)
@@ -233,7 +248,9 @@ def _drawn(
             made |= _options(member, prediction, {stem}, context, media)
         except PluginError as error:
             note = member.entry.annotation
-            piece.problems.append(Problem.of(error, member.entry.file, note.annotation_id))
+            piece.problems.append(
+                Problem.of(error, member.entry.file, note.annotation_id)
+            )
     return made
 
 
@@ -246,7 +263,9 @@ def file_name(*parts: str) -> str:
     """Return ``parts`` as one file name without suffix. Characters that some file system forbids
     are percent-encoded; a name that would be too long ends in a digest.
     """
-    name = "__".join(_UNSAFE.sub(lambda found: quote(found[0], safe=""), part) for part in parts)
+    name = "__".join(
+        _UNSAFE.sub(lambda found: quote(found[0], safe=""), part) for part in parts
+    )
     if len(name.encode()) <= LONGEST_STEM:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:24]
@@ -299,13 +318,20 @@ def _context(
     full = stored.shape[0], stored.shape[1]
     size = fitted_size(full, job.max_side)
     shown = original = (
-        resized_rgb(stored, size) if stand_in is None else stand_in.pixels(task, "file", size, root)
+        resized_rgb(stored, size)
+        if stand_in is None
+        else stand_in.pixels(task, "file", size, root)
     )
-    hole = None if record.mask is None else resized_mask(mask_from_png(root / record.mask), size)
+    hole = (
+        None
+        if record.mask is None
+        else resized_mask(mask_from_png(root / record.mask), size)
+    )
     if hole is not None:
         shown = context_image(original, hole.dense())
     path, _ = media.write(
-        file_name(("original_" if stand_in is None else "stand_in_") + record.image_id), shown
+        file_name(("original_" if stand_in is None else "stand_in_") + record.image_id),
+        shown,
     )
     images = [path]
     alone = record.control is not None and record.control == record.file
@@ -319,7 +345,13 @@ def _context(
         )
         images.append(media.write(file_name("control_" + record.image_id), control)[0])
     return _Context(
-        original, full, tuple(images), hole, record.image_id, not alone, record.control is not None
+        original,
+        full,
+        tuple(images),
+        hole,
+        record.image_id,
+        not alone,
+        record.control is not None,
     )
 
 
@@ -330,16 +362,28 @@ def _prediction(
     found = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
     )
-    own = (found.image.shape[0], found.image.shape[1]) if found.image is not None else context.full
+    own = (
+        (found.image.shape[0], found.image.shape[1])
+        if found.image is not None
+        else context.full
+    )
     return found if own is None else found.scaled(own, fitted_size(own, max_side))
 
 
 def _options(
-    member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
+    member: Member,
+    prediction: Prediction,
+    stems: set[str],
+    context: _Context,
+    media: MediaWriter,
 ) -> dict[str, _Option]:
     note = member.entry.annotation
     size = None if type_of(note.task).is_image else context.size
-    blank = context.pixels if context.pixels is not None else np.zeros((1, 1, 3), dtype=np.uint8)
+    blank = (
+        context.pixels
+        if context.pixels is not None
+        else np.zeros((1, 1, 3), dtype=np.uint8)
+    )
     area = None if size is None else covered(prediction, size)
     made: dict[str, _Option] = {}
     classes = list(member.classes) or None
@@ -352,23 +396,35 @@ def _options(
                 file_name(note.task, note.annotation_id, stem), encoded.image
             )
         look = encoded.text, None if path is None else media.files[path]
-        shown = Shown(encoded.image is not None, encoded.text, encoded.legend, note.prompt)
+        shown = Shown(
+            encoded.image is not None, encoded.text, encoded.legend, note.prompt
+        )
         chars = None if encoded.text is None else len(encoded.text)
-        features = OptionFeatures(_severity(note), chars, length, prediction.count, area)
+        features = OptionFeatures(
+            _severity(note), chars, length, prediction.count, area
+        )
         made[stem] = _Option(shown, path, features, look)
     return made
 
 
 def _severity(note: Annotation) -> float | None:
     stated = note.metadata.get("severity")
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not math.isfinite(stated):
+    if (
+        isinstance(stated, bool)
+        or not isinstance(stated, int | float)
+        or not math.isfinite(stated)
+    ):
         return None
     return float(stated)
 
 
 def covered(prediction: Prediction, size: Size) -> float | None:
     inside = prediction.coverage(size)
-    return None if inside is None else round(float(np.count_nonzero(inside) / inside.size), 4)
+    return (
+        None
+        if inside is None
+        else round(float(np.count_nonzero(inside) / inside.size), 4)
+    )
 
 
 def _question(
@@ -378,7 +434,10 @@ def _question(
     options: Options,
     shared: SharedBlocks,
 ) -> Question:
-    notes = [job.unit.members[item.task, name].entry.annotation for name in item.annotation_ids]
+    notes = [
+        job.unit.members[item.task, name].entry.annotation
+        for name in item.annotation_ids
+    ]
     chosen = [options[item.task, name, item.stem] for name in item.annotation_ids]
     shown = [option.shown for option in chosen]
     scene = QuestionScene(
@@ -398,7 +457,10 @@ def _question(
         item,
         notes,
         prompt=prompt.text,
-        images=(*context.images, *(option.image for option in chosen if option.image is not None)),
+        images=(
+            *context.images,
+            *(option.image for option in chosen if option.image is not None),
+        ),
         features=tuple(option.features for option in chosen),
         spans=prompt.spans,
     )

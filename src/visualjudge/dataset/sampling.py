@@ -43,7 +43,9 @@ class Group:
     members: tuple[Annotation, ...]
 
 
-def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True) -> list[Group]:
+def group(
+    task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True
+) -> list[Group]:
     """Return the groups of ``annotations``, always in the same, unspecified order.
 
     ``by_prompt`` False leaves the prompt out of the key, as rankings do.
@@ -51,7 +53,9 @@ def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = Tru
     found: dict[GroupKey, list[Annotation]] = defaultdict(list)
     for note in sorted(annotations, key=lambda note: note.annotation_id):
         prompt = note.prompt if by_prompt else None
-        found[note.image_id, note.class_of_interest, note.error_type, prompt].append(note)
+        found[note.image_id, note.class_of_interest, note.error_type, prompt].append(
+            note
+        )
     return [Group(task, key, tuple(members)) for key, members in found.items()]
 
 
@@ -62,12 +66,18 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
     The cheapest is next; the seed breaks ties. The first k groups of a longer choice are the choice
     of k, so small subsets are part of large ones.
     """
-    ranked = sorted(groups, key=lambda found: seed_for(seed, "group", found.task, list(found.key)))
-    traits = [_codes([found.key[trait] for found in ranked]) for trait in range(_TRAITS)]
+    ranked = sorted(
+        groups, key=lambda found: seed_for(seed, "group", found.task, list(found.key))
+    )
+    traits = [
+        _codes([found.key[trait] for found in ranked]) for trait in range(_TRAITS)
+    ]
     costs = np.zeros(len(ranked))
     chosen: list[Group] = []
     while len(chosen) < min(count, len(ranked)):
-        best = int(costs.argmin())  # the first of the cheapest, so that of the lowest rank
+        best = int(
+            costs.argmin()
+        )  # the first of the cheapest, so that of the lowest rank
         chosen.append(ranked[best])
         for codes in traits:
             costs[codes == codes[best]] += 1
@@ -81,7 +91,9 @@ def _codes(values: Sequence[Hashable]) -> IntArray:
 
 
 def in_turn(
-    groups: Sequence[Group], draw: Callable[[Group], Iterable[tuple[str, ...]]], count: int
+    groups: Sequence[Group],
+    draw: Callable[[Group], Iterable[tuple[str, ...]]],
+    count: int,
 ) -> list[tuple[str, ...]]:
     """Return up to ``count`` items: one of each group in turn, then a second of each, …"""
     rounds = zip_longest(*(islice(draw(group), count) for group in groups))
@@ -169,7 +181,9 @@ def drawn_of(
     asked = {
         (item.image_id, tuple(sorted(item.annotation_ids)))
         for item in items
-        if item.task == task and item.question_type == "pairwise" and JUDGE_ANALYSIS in item.subset
+        if item.task == task
+        and item.question_type == "pairwise"
+        and JUDGE_ANALYSIS in item.subset
     }
     return Drawn(
         len(asked),
@@ -209,7 +223,9 @@ def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
             )
             if caps.differ(a.final_score, b.final_score)
         ]
-        yield from sorted(pairs, key=lambda pair: seed_for(seed, "pair", chosen.task, pair))
+        yield from sorted(
+            pairs, key=lambda pair: seed_for(seed, "pair", chosen.task, pair)
+        )
 
 
 def _pairwise(
@@ -227,7 +243,9 @@ def _pairwise(
     groups = [
         found
         for found in group(task, notes.values())
-        if caps.differ(*(most(note.final_score for note in found.members) for most in (min, max)))
+        if caps.differ(
+            *(most(note.final_score for note in found.members) for most in (min, max))
+        )
     ]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for subset in SUBSETS:
@@ -254,7 +272,14 @@ def _asked(
         for stem in all_stems:
             subset = stems.using(stem, tuple(subsets))
             if subset:
-                yield Item(task, stem, "pairwise", notes[pair[0]].image_id, better_first, subset)
+                yield Item(
+                    task,
+                    stem,
+                    "pairwise",
+                    notes[pair[0]].image_id,
+                    better_first,
+                    subset,
+                )
 
 
 def deal(items: Sequence[Item], seed: int) -> list[bool]:
@@ -271,7 +296,9 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
     turned = [False] * len(items)
     for (task, stem), places in cells.items():
         stems = sorted({name for owner, name in cells if owner == task})
-        turn = sorted(stems, key=lambda name: seed_for(seed, "turn", task, name)).index(stem)
+        turn = sorted(stems, key=lambda name: seed_for(seed, "turn", task, name)).index(
+            stem
+        )
         start = seed_for(seed, "first", task) % 2 + turn
         for k, place in enumerate(
             sorted(places, key=lambda place: _deal_order(items[place], seed))
@@ -281,7 +308,9 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
 
 
 def _deal_order(item: Item, seed: int) -> tuple[tuple[str, ...], int]:
-    return item.subset, seed_for(seed, "deal", item.task, tuple(sorted(item.annotation_ids)))
+    return item.subset, seed_for(
+        seed, "deal", item.task, tuple(sorted(item.annotation_ids))
+    )
 
 
 def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
@@ -316,8 +345,12 @@ def _rankings(
             drawn.setdefault(member.final_score, member.annotation_id)
         members = list(drawn.values())[: caps.per_group]
         for stem in stems.final:
-            shown = sorted(members, key=lambda name: seed_for(seed, "order", task, stem, name))
-            yield Item(task, stem, "ranking", found.key[0], tuple(shown), (JUDGE_ANALYSIS,))
+            shown = sorted(
+                members, key=lambda name: seed_for(seed, "order", task, stem, name)
+            )
+            yield Item(
+                task, stem, "ranking", found.key[0], tuple(shown), (JUDGE_ANALYSIS,)
+            )
 
 
 def _scorings(
@@ -327,10 +360,13 @@ def _scorings(
         for member in _drawn(found, seed)[: caps.per_group]:
             shown = (member.annotation_id,)
             for stem in stems.final:
-                yield Item(task, stem, "scoring", found.key[0], shown, (JUDGE_ANALYSIS,))
+                yield Item(
+                    task, stem, "scoring", found.key[0], shown, (JUDGE_ANALYSIS,)
+                )
 
 
 def _drawn(found: Group, seed: int) -> list[Annotation]:
     return sorted(
-        found.members, key=lambda note: seed_for(seed, "member", found.task, note.annotation_id)
+        found.members,
+        key=lambda note: seed_for(seed, "member", found.task, note.annotation_id),
     )

@@ -29,7 +29,9 @@ def check_target(target: Path, force: bool) -> None:
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:
-        raise UsageError(f"{target} already exists; --force (force=True) replaces a dataset")
+        raise UsageError(
+            f"{target} already exists; --force (force=True) replaces a dataset"
+        )
     if not (target / LAST).is_file():
         raise UsageError(f"{target}: is not a dataset; it will not be replaced")
 
@@ -48,7 +50,9 @@ def staged(target: Path) -> Iterator[Path]:
     Locked
         If another process is writing ``target``.
     """
-    stage, aside = (target.with_name(f".{target.name}.{kind}") for kind in ("partial", "replaced"))
+    stage, aside = (
+        target.with_name(f".{target.name}.{kind}") for kind in ("partial", "replaced")
+    )
     lock = locked(stage)
     try:
         if aside.exists() and not target.exists():

@@ -17,7 +17,9 @@ def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
     counts: Counts = {}
     for place in sorted(left_out):
         item = items[place]
-        cell = counts.setdefault(item.task, {}).setdefault(item.stem, dict.fromkeys(COMPARED, 0))
+        cell = counts.setdefault(item.task, {}).setdefault(
+            item.stem, dict.fromkeys(COMPARED, 0)
+        )
         cell[item.question_type] += 1
     return counts
 

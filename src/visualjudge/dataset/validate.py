@@ -59,18 +59,26 @@ def _files(dataset: Dataset) -> Iterator[Problem]:
     """Compare the files with the checksums that ``dataset.json`` states."""
     stated = dict(dataset.meta.get("files", {}))
     if not stated:
-        yield Problem(META, "files", "files", "is missing: there are no checksums to compare with")
+        yield Problem(
+            META, "files", "files", "is missing: there are no checksums to compare with"
+        )
         return
     if stated.pop(QUESTIONS, None) != _digest(dataset):
-        yield Problem(META, QUESTIONS, "files", "the SHA-256 differs: the questions were changed")
+        yield Problem(
+            META, QUESTIONS, "files", "the SHA-256 differs: the questions were changed"
+        )
     find = image_finder(dataset.root)
     for name, digest in stated.items():
         try:
             if file_sha256(find(name)) != digest:
-                yield Problem(META, name, "files", "the SHA-256 differs: the file was changed")
+                yield Problem(
+                    META, name, "files", "the SHA-256 differs: the file was changed"
+                )
         except (DataError, OSError) as error:
             yield Problem(META, name, "files", str(error))
-    inside = {path.relative_to(dataset.root) for path in dataset.root.glob("media/**/*.png")}
+    inside = {
+        path.relative_to(dataset.root) for path in dataset.root.glob("media/**/*.png")
+    }
     extra = {path.as_posix() for path in inside} | set(stored_files(dataset.root))
     for name in sorted(extra - stated.keys() - {META}):
         yield Problem(META, name, "files", "is not listed")
@@ -95,9 +103,13 @@ def _question(question: Question) -> Iterator[Problem]:
         yield problem("prompt", reason)
     scores = question.final_scores
     if not all(0 <= score <= 10 for score in scores):
-        yield problem("final_scores", f"must be numbers from 0 to 10, got {list(scores)}")
+        yield problem(
+            "final_scores", f"must be numbers from 0 to 10, got {list(scores)}"
+        )
     elif not _answers(question):
-        yield problem("answer", f"is {question.answer!r}, but the scores are {list(scores)}")
+        yield problem(
+            "answer", f"is {question.answer!r}, but the scores are {list(scores)}"
+        )
 
 
 def _answers(question: Question) -> bool:

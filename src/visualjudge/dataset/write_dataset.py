@@ -19,7 +19,12 @@ from visualjudge.core.image_storage import PACKED
 from visualjudge.core.records import Question
 from visualjudge.core.untrusted import open_file
 from visualjudge.dataset.folder import MEDIA, META, VERSION
-from visualjudge.dataset.json_form import LAST, QUESTIONS, question_json, write_questions
+from visualjudge.dataset.json_form import (
+    LAST,
+    QUESTIONS,
+    question_json,
+    write_questions,
+)
 from visualjudge.dataset.parquet_form import write_packed
 from visualjudge.dataset.predictions_file import PREDICTIONS
 
@@ -29,7 +34,9 @@ MOST_IN_JSON = 100_000
 """Number of questions up to which a dataset is ``questions.json`` and ``media/`` by default."""
 
 
-def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:
+def write_dataset(
+    stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]
+) -> None:
     """Write existing questions and ``dataset.json``, and remove images that no question shows."""
     digest = write_questions(stage / QUESTIONS, map(question_json, questions))
     used = {path for question in questions for path in question.images}
@@ -37,7 +44,9 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
         if path.is_file() and path.relative_to(stage).as_posix() not in used:
             path.unlink()
     data = {PREDICTIONS} if (stage / PREDICTIONS).exists() else set()
-    files = {name: file_sha256(stage / name) for name in {*data, *used}} | {QUESTIONS: digest}
+    files = {name: file_sha256(stage / name) for name in {*data, *used}} | {
+        QUESTIONS: digest
+    }
     write_json(
         stage / META,
         {
@@ -53,7 +62,9 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
 def pack(root: Path) -> None:
     """Turn a dataset in the JSON form, just written, into ``dataset.parquet``."""
     media = sorted(path for path in (root / MEDIA).rglob("*") if path.is_file())
-    files = [(path.relative_to(root).as_posix(), path) for path in (root / META, *media)]
+    files = [
+        (path.relative_to(root).as_posix(), path) for path in (root / META, *media)
+    ]
     with open_file(root / QUESTIONS, "json") as lines:
         next(lines)
         questions = (line.rstrip(b",\n") for line in lines if line != LAST[1:])

@@ -12,7 +12,16 @@ from visualjudge.core.yamls import read_yaml
 from visualjudge.formats.sample import IMAGE_SUFFIXES, read_json, read_table, read_text
 
 YAML = (".yaml", ".yml")
-NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
+NUMBER_COLUMNS = (
+    "id",
+    "idx",
+    "index",
+    "value",
+    "label",
+    "class_id",
+    "number",
+    "trainid",
+)
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
 
 
@@ -68,7 +77,10 @@ def class_table(path: Path) -> dict[int, str]:
         table[key] = str(name).strip()
     short = {value: name.partition(";")[0].strip() for value, name in table.items()}
     times = Counter(short.values())
-    return {value: short[value] if times[short[value]] == 1 else table[value] for value in table}
+    return {
+        value: short[value] if times[short[value]] == 1 else table[value]
+        for value in table
+    }
 
 
 # Return rows of a number and a name, whatever their form.
@@ -77,7 +89,9 @@ def _rows(content: Any, path: Path) -> list[Mapping[Any, Any]]:
         content = dict(enumerate(content))
     if isinstance(content, Mapping):
         return [{"id": number, "name": name} for number, name in content.items()]
-    if not isinstance(content, list) or not all(isinstance(one, Mapping) for one in content):
+    if not isinstance(content, list) or not all(
+        isinstance(one, Mapping) for one in content
+    ):
         raise DataError(f'{path}: must be a class table such as {{"1": "road"}}')
     return content
 

@@ -16,7 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.sample import (
@@ -45,7 +51,11 @@ from visualjudge.vision.predictions import (
     Prediction,
 )
 from visualjudge.vision.raster.images import image_size, opened, stored_samples
-from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
+from visualjudge.vision.raster.masks import (
+    mask_from_array,
+    mask_from_wire,
+    resized_mask,
+)
 
 _NUMBERS = {float, int}
 # The prefix of 2014 image names in LVIS; the 2017 folders contain the same images without it.
@@ -76,7 +86,9 @@ class CocoTruth:
     file: Path
     labels: dict[Any, str]
     images: dict[Any, ImageEntry]
-    annotations: dict[Any, list[tuple[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    annotations: dict[Any, list[tuple[str, Any]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -125,7 +137,9 @@ def coco(
         else check_type(task, _READERS, "COCO instance")
     )
     if segments and (gt_pngs is None or (pred is not None and pred_pngs is None)):
-        raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
+        raise UsageError(
+            "panoptic files need --gt-pngs, and a --pred-pngs for each --pred"
+        )
     truth = _truth(content, gt, folder_at(images))
     results = None if pred is None else _results(pred)
     if segments:
@@ -144,7 +158,9 @@ def samples_of(
     for number, image in truth.images.items():
         try:
             real = typed(truth.annotations[number], image, False)
-            found = real if results is None else typed(results.get(number, ()), image, True)
+            found = (
+                real if results is None else typed(results.get(number, ()), image, True)
+            )
             yield _sample(image, found, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
@@ -168,12 +184,16 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
         )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
     with os.scandir(images) as entries:  # one look for all images
-        files = {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
+        files = {
+            entry.name for entry in entries if entry.is_file(follow_symlinks=False)
+        }
     for k, raw in enumerate(content["images"]):
         try:
             number = whole(raw.get("id")) if isinstance(raw, Mapping) else None
             if not isinstance(number, int | str):
-                raise invalid(gt, f"images[{k}]", "id", "must be a whole number or a string")
+                raise invalid(
+                    gt, f"images[{k}]", "id", "must be a whole number or a string"
+                )
             if number in truth.images:
                 raise invalid(gt, f"images[{k}]", "id", f"{number!r} occurs twice")
             truth.images[number] = _image(raw, f"images[{k}]", gt, images, files)
@@ -212,22 +232,33 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
 def _image(
     raw: Mapping[str, Any], where: str, gt: Path, images: Path, files: Collection[str]
 ) -> ImageEntry:
-    name = str(raw.get("file_name") or "") or str(raw.get("coco_url", "")).rpartition("/")[2]
+    name = (
+        str(raw.get("file_name") or "")
+        or str(raw.get("coco_url", "")).rpartition("/")[2]
+    )
     if not name:
         raise invalid(gt, where, "file_name", "the field is missing")
     try:
         renamed = _COCO_2014.sub("", name)
         if name not in files and renamed in files:
             name = renamed
-        path = images / name if name in files else confined_path(images, name, of=str(images))
+        path = (
+            images / name
+            if name in files
+            else confined_path(images, name, of=str(images))
+        )
         size = image_size(path)
     except DataError as error:
         raise invalid(gt, where, "file_name", str(error)) from None
     stated = raw.get("height", size[0]), raw.get("width", size[1])
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
-        got = f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
-        raise invalid(gt, where, field_name, f"must match {name}, {size[0]}×{size[1]}, got {got}")
+        got = (
+            f"{stated[0]!r}×{stated[1]!r} (height×width){exif_hint(stated, size, path)}"
+        )
+        raise invalid(
+            gt, where, field_name, f"must match {name}, {size[0]}×{size[1]}, got {got}"
+        )
     return ImageEntry(path.stem, path, size, raw)
 
 
@@ -260,17 +291,29 @@ def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]
 def _warn_of_ids(truth: CocoTruth) -> None:
     if truth.problems:  # records of skipped images have been reported
         return
-    rows = [(number, *row) for number, rows in truth.annotations.items() for row in rows]
+    rows = [
+        (number, *row) for number, rows in truth.annotations.items() for row in rows
+    ]
     absent = [where for number, where, _ in rows if number not in truth.images]
-    times = Counter(repr(raw.get("id")) for _, _, raw in rows if raw.get("id") is not None)
+    times = Counter(
+        repr(raw.get("id")) for _, _, raw in rows if raw.get("id") is not None
+    )
     again = [where for _, where, raw in rows if times[repr(raw.get("id"))] > 1]
-    told_once(truth.file, "image_id: must be an image of the file; the record is left out", absent)
-    told_once(truth.file, "id: occurs twice; the records count as two objects", again[1:])
+    told_once(
+        truth.file,
+        "image_id: must be an image of the file; the record is left out",
+        absent,
+    )
+    told_once(
+        truth.file, "id: occurs twice; the records count as two objects", again[1:]
+    )
 
 
 # Return a problem for each result on an image that is not in the ground truth. Results on skipped
 # images are not reported again.
-def _of_unknown_images(results: Mapping[Any, Rows], truth: CocoTruth, pred: Path) -> list[Problem]:
+def _of_unknown_images(
+    results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
+) -> list[Problem]:
     known = {*truth.images, *truth.annotations}
     example = f", such as {next(iter(truth.images))!r}" if truth.images else ""
     return [
@@ -309,7 +352,9 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     name = truth.labels.get(number) if isinstance(number, (int, str)) else None
     if name is None:
         if number is None:
-            raise DataError("category_id: the field is missing; class names are not accepted")
+            raise DataError(
+                "category_id: the field is missing; class names are not accepted"
+            )
         first, name = next(iter(truth.labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
@@ -318,43 +363,66 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     return name
 
 
-def _detection(raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool) -> Detection:
+def _detection(
+    raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool
+) -> Detection:
     corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
     stated = raw.get("attributes")  # as CVAT writes them
     turn = stated.get("rotation") if isinstance(stated, dict) else 0
     if turn and _all_finite((turn,)):
         return Detection(label, hull(turned(box, turn)), score(raw), crowd(raw))
-    return Detection(label, corners, score(raw), crowd(raw), (float(box[2]), float(box[3])))
+    return Detection(
+        label, corners, score(raw), crowd(raw), (float(box[2]), float(box[3]))
+    )
 
 
-def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool) -> Instance:
+def _instance(
+    raw: Mapping[str, Any], label: str, image: ImageEntry, resize: bool
+) -> Instance:
     if raw.get("segmentation") is None:
-        hint = "; --task object_detection reads boxes" if raw.get("bbox") is not None else ""
+        hint = (
+            "; --task object_detection reads boxes"
+            if raw.get("bbox") is not None
+            else ""
+        )
         raise DataError(f"segmentation: the field is missing{hint}")
     with in_field("segmentation"):
         mask = mask_from_wire(raw["segmentation"], image.size)
     if mask.size != image.size and not resize:
-        raise other_size("segmentation:", mask.size, image.size, image.path, remedy=RESIZE)
+        raise other_size(
+            "segmentation:", mask.size, image.size, image.path, remedy=RESIZE
+        )
     return Instance(label, resized_mask(mask, image.size), score(raw), crowd(raw))
 
 
-def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool) -> Person:
+def _person(
+    raw: Mapping[str, Any], _label: str, _image: ImageEntry, _resize: bool
+) -> Person:
     numbers = raw.get("keypoints")
     if not isinstance(numbers, list) or len(numbers) != 51 or not _all_finite(numbers):
         raise DataError(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
             f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
-    segmented = "segmentation" in raw and _all_finite((raw.get("area"),)) and raw["area"] > 0
+    segmented = (
+        "segmentation" in raw and _all_finite((raw.get("area"),)) and raw["area"] > 0
+    )
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
     if "score" in raw and not points[:, 2].any():  # v has no meaning in COCO's results
         points[:, 2] = points.any(axis=1)
-    return Person(points, box, raw["area"] if segmented else None, crowd(raw), score(raw))
+    return Person(
+        points, box, raw["area"] if segmented else None, crowd(raw), score(raw)
+    )
 
 
 def _sample(
-    image: ImageEntry, found: Prediction, real: Prediction, truth: CocoTruth, *, own: bool
+    image: ImageEntry,
+    found: Prediction,
+    real: Prediction,
+    truth: CocoTruth,
+    *,
+    own: bool,
 ) -> Sample:
     labels = real.labels
     if all(name in image.raw for name in FEDERATED):
@@ -379,7 +447,9 @@ def _xyxy(box: Any) -> Xyxy:
         )
     x, y, w, h = map(float, box)
     if w < 0 or h < 0:
-        raise DataError("bbox: must be [x, y, width, height], got a negative width or height")
+        raise DataError(
+            "bbox: must be [x, y, width, height], got a negative width or height"
+        )
     return x, y, x + w, y + h
 
 
@@ -388,7 +458,9 @@ def _all_finite(values: Sequence[Any]) -> bool:
     return _NUMBERS.issuperset(map(type, values)) and abs(sum(values)) <= 1e308
 
 
-_READERS: dict[str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]] = {
+_READERS: dict[
+    str, tuple[Callable[..., Any], Callable[[ImageEntry, Any], Prediction]]
+] = {
     "detection": (_detection, lambda _image, items: Detections(items)),
     "instance": (_instance, lambda image, items: Masks(image.size, items)),
     "keypoint": (_person, lambda _image, items: People(items)),
@@ -409,9 +481,13 @@ def _of_segments(
     gt_pngs: Path | None,
     pred_pngs: Path | None,
 ) -> Typed:
-    folders = [folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None]
+    folders = [
+        folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None
+    ]
     things = {
-        row["name"] for row in content["categories"] if flag(row.get("isthing", 1), "isthing")
+        row["name"]
+        for row in content["categories"]
+        if flag(row.get("isthing", 1), "isthing")
     }
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
@@ -421,11 +497,15 @@ def _of_segments(
     return typed
 
 
-def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path) -> Masks:
+def _segments(
+    rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path
+) -> Masks:
     if not rows:
         return Masks(image.size, ())
     if len(rows) > 1:
-        raise invalid(file, rows[1][0], "image_id", "must have one panoptic annotation, got two")
+        raise invalid(
+            file, rows[1][0], "image_id", "must have one panoptic annotation, got two"
+        )
     where, raw = rows[0]
     try:
         path = confined_path(pngs, raw.get("file_name"), of=str(pngs))
@@ -445,9 +525,14 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
     items = []
     for k, segment in enumerate(segments):
         try:
-            label, mask = _label(segment, truth), mask_from_array(ids == segment.get("id"))
+            label, mask = (
+                _label(segment, truth),
+                mask_from_array(ids == segment.get("id")),
+            )
             if mask.area == 0:
-                hint = "" if colours[..., 2].any() else "; it looks like a two-channel PNG"
+                hint = (
+                    "" if colours[..., 2].any() else "; it looks like a two-channel PNG"
+                )
                 raise DataError(
                     f"id: must be a value of {path.name}, got {segment.get('id')!r}{hint}"
                 )
@@ -456,15 +541,22 @@ def _segments(rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs:
             raise InvalidRecord(
                 Problem.of(error, file.name, f"{where}.segments_info[{k}]")
             ) from None
-    lacking = set(np.unique(ids).tolist()) - {0, *(segment["id"] for segment in segments)}
+    lacking = set(np.unique(ids).tolist()) - {
+        0,
+        *(segment["id"] for segment in segments),
+    }
     if lacking:
-        raise invalid(file, where, "segments_info", f"{min(lacking)} of {path.name} is missing")
+        raise invalid(
+            file, where, "segments_info", f"{min(lacking)} of {path.name} is missing"
+        )
     return Masks(image.size, tuple(items))
 
 
 def _by_class(side: Masks, _things: set[str]) -> Masks:
     joined = sorted(side.union_by_label().items())
-    return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
+    return side.with_items(
+        Instance(label, mask_from_array(dense)) for label, dense in joined
+    )
 
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {

@@ -37,7 +37,9 @@ def _form(scale: str, inverse: bool, option: str) -> Form:
     except (ValueError, ZeroDivisionError):
         value = 0.0
     if value <= 0:
-        raise UsageError(f"{option} must be a number above 0, such as 0.001 or 1/256, got {scale}")
+        raise UsageError(
+            f"{option} must be a number above 0, such as 0.001 or 1/256, got {scale}"
+        )
     return value, inverse
 
 
@@ -79,12 +81,18 @@ def depth_maps(
     found = truth if pred is None else _form(pred_scale, pred_inverse, "--pred-scale")
     check_type(task, ("depth",), "depth map")
     told = set[Any]()
-    extra = ({"scale": found[0]} if found[0] != 1 else {}) | ({"inverse": True} if found[1] else {})
+    extra = ({"scale": found[0]} if found[0] != 1 else {}) | (
+        {"inverse": True} if found[1] else {}
+    )
 
     def read(file: Path, image: Path, predicted: bool) -> DepthMap:
         option, form = ("--pred", found) if predicted else ("--gt", truth)
         stored = fitted(
-            read_depth(file), image_size(image), file, image, resize=resize_pred and predicted
+            read_depth(file),
+            image_size(image),
+            file,
+            image,
+            resize=resize_pred and predicted,
         )
         depth = DepthMap(_without_holes(stored, file, told) * form[0], form[1])
         _check(depth, file)
@@ -101,7 +109,9 @@ def depth_maps(
         image, guess, real, file = one
         whole = file.suffix.lower() in AS_THEY_ARE and not resize_pred
         kept = file if whole and str(file) not in told else None
-        yield Sample(image.stem, image, guess, real, file=kept, extra=extra if kept else {})
+        yield Sample(
+            image.stem, image, guess, real, file=kept, extra=extra if kept else {}
+        )
 
 
 # Return the values with those of a hole as NaN. told gets the file's name.
@@ -119,9 +129,15 @@ def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray
     return np.where(holes, np.nan, values)
 
 
-def _doubts(depth: DepthMap, file: Path, form: Form, option: str) -> Iterator[tuple[str, str]]:
+def _doubts(
+    depth: DepthMap, file: Path, form: Form, option: str
+) -> Iterator[tuple[str, str]]:
     largest, below = np.nanmax(depth.values), depth.values < 0
-    if file.suffix.lower() == ".png" and form == (1.0, False) and largest > FARTHEST_METRES:
+    if (
+        file.suffix.lower() == ".png"
+        and form == (1.0, False)
+        and largest > FARTHEST_METRES
+    ):
         yield (
             "unit",
             f"contains whole numbers up to {largest:g}, which are read as metres; {option}-scale "

@@ -33,7 +33,9 @@ SUFFIXES = {
 }
 # Number of rows in memory at a time; each may contain a large image.
 ROWS = 64
-COLUMNS = {name: name for name in ("image", "image_id", "objects", "bbox", "category", "score")}
+COLUMNS = {
+    name: name for name in ("image", "image_id", "objects", "bbox", "category", "score")
+}
 
 
 def read_data_set(
@@ -96,7 +98,9 @@ def hugging_face(
         if one is not None
     ]
     images, rows = _objects(sides[0], box_format == "xyxy")
-    predicted = _objects(sides[1], box_format == "xyxy")[1] if pred is not None else None
+    predicted = (
+        _objects(sides[1], box_format == "xyxy")[1] if pred is not None else None
+    )
     labels = {
         raw["category_id"]: raw["category_id"]
         for found in (rows, predicted or {})
@@ -140,7 +144,9 @@ class _Side:
                 stated = row.get(self.columns["image_id"])
                 name = str(image.stem if stated is None else stated).replace("/", "_")
                 if name in places:
-                    raise DataError(f"image_id: {name!r} is that of row {places[name]} too")
+                    raise DataError(
+                        f"image_id: {name!r} is that of row {places[name]} too"
+                    )
             except DataError as error:
                 self.left_out(number, error)
                 continue
@@ -212,7 +218,9 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
             return list(objects)
     except (TypeError, ValueError):
         pass
-    raise DataError("objects: must be a list of objects, or an object of lists of equal length")
+    raise DataError(
+        "objects: must be a list of objects, or an object of lists of equal length"
+    )
 
 
 def _files(path: Path) -> list[Path]:
@@ -222,14 +230,21 @@ def _files(path: Path) -> list[Path]:
     elif path.is_file():
         found = [path]
     elif (path / SPLITS).is_file():
-        splits = [str(path / name) for name in read_json(path / SPLITS).get("splits", ())]
+        splits = [
+            str(path / name) for name in read_json(path / SPLITS).get("splits", ())
+        ]
     elif (path / STATE).is_file():
         stated = read_json(path / STATE).get("_data_files", ())
-        found = [confined_path(path, row.get("filename"), of=str(path)) for row in stated]
+        found = [
+            confined_path(path, row.get("filename"), of=str(path)) for row in stated
+        ]
     else:
         found = sorted(path.rglob("*.parquet"))
         splits = sorted(
-            {f"'{file.parent}/{file.name.partition('-')[0]}-*.parquet'" for file in found}
+            {
+                f"'{file.parent}/{file.name.partition('-')[0]}-*.parquet'"
+                for file in found
+            }
         )
     if splits and len(splits) != len(found[:1]):
         raise UsageError(f"{path}: has several splits; give one of {', '.join(splits)}")
@@ -251,7 +266,9 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
 
 
 # Return the row with each image replaced by its path, or by the error that it cannot be read.
-def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> dict[str, Any]:
+def _unpacked(
+    row: dict[str, Any], number: int, file: Path, scratch: Path
+) -> dict[str, Any]:
     made = dict(row)
     for column, value in row.items():
         if isinstance(value, dict) and value.keys() == {"bytes", "path"}:
@@ -263,17 +280,24 @@ def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> di
 
 
 # Write an image into folder under its name in the data set, or under its number if it has none.
-def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
+def _image(
+    cell: Mapping[str, Any], number: str, file: Path, folder: Path
+) -> Path | None:
     stated, content = cell["path"], cell["bytes"]
     if content is None:
         try:
             return (
-                None if stated is None else confined_path(file.parent, stated, of=str(file.parent))
+                None
+                if stated is None
+                else confined_path(file.parent, stated, of=str(file.parent))
             )
         except DataError as error:
             raise DataError(f"{error}; save_to_disk embeds images") from None
     stem = Path(str(stated)).stem if stated else number
-    suffix = next((found for start, found in SUFFIXES.items() if content.startswith(start)), ".img")
+    suffix = next(
+        (found for start, found in SUFFIXES.items() if content.startswith(start)),
+        ".img",
+    )
     path = folder / f"{stem}{suffix}"
     if path.exists():
         path = folder / f"{stem}_{number}{suffix}"

@@ -13,7 +13,12 @@ RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
 
 
 def image_pairs(
-    task: str, images: str, gt: str, pred: str | None = None, *, resize_pred: bool = False
+    task: str,
+    images: str,
+    gt: str,
+    pred: str | None = None,
+    *,
+    resize_pred: bool = False,
 ) -> Found:
     """Yield samples of images paired by name, scored against the clean ones. Restorations with
     scores of their own are a table of outputs.

@@ -155,7 +155,9 @@ _OWN = (
     ),
 )
 
-IMPORTERS: Registry[str, Importer] = Registry("importer", {row.name: row for row in _OWN})
+IMPORTERS: Registry[str, Importer] = Registry(
+    "importer", {row.name: row for row in _OWN}
+)
 
 
 def tasks_of(importer: Importer) -> list[str]:

@@ -21,7 +21,12 @@ from visualjudge.formats.sample import (
     told_once,
 )
 from visualjudge.vision.predictions import Instance, Masks
-from visualjudge.vision.raster.images import image_size, opened, single_channel, stored_samples
+from visualjudge.vision.raster.images import (
+    image_size,
+    opened,
+    single_channel,
+    stored_samples,
+)
 from visualjudge.vision.raster.masks import mask_from_array
 
 PLACES = "--gt and --pred take label maps, --images photographs"
@@ -67,7 +72,11 @@ def label_maps(
 
     def read(file: Path, image: Path, predicted: bool) -> Masks:
         values = fitted(
-            _values(file), image_size(image), file, image, resize=resize_pred and predicted
+            _values(file),
+            image_size(image),
+            file,
+            image,
+            resize=resize_pred and predicted,
         )
         if 1 in table and 255 in skipped and set(np.unique(values)) == {0, 255}:
             binary.append(str(file))
@@ -87,7 +96,9 @@ def label_maps(
     )
 
 
-def _read(path: Path, values: NDArray[Any], table: Mapping[int, str], skipped: set[int]) -> Masks:
+def _read(
+    path: Path, values: NDArray[Any], table: Mapping[int, str], skipped: set[int]
+) -> Masks:
     classes: dict[str, Any] = {}
     found = [value for value in np.unique(values).tolist() if value not in skipped]
     unknown = [value for value in found if value not in table]
@@ -100,7 +111,8 @@ def _read(path: Path, values: NDArray[Any], table: Mapping[int, str], skipped: s
         name = table[value]
         classes[name] = (values == value) | classes.get(name, False)
     return Masks(
-        values.shape, tuple(Instance(name, mask_from_array(classes[name])) for name in classes)
+        values.shape,
+        tuple(Instance(name, mask_from_array(classes[name])) for name in classes),
     )
 
 
@@ -111,4 +123,6 @@ def _values(path: Path) -> NDArray[Any]:
                 f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
                 f"pixels; {PLACES}"
             )
-        return single_channel(stored_samples(file), f"convert colours to class numbers; {PLACES}")
+        return single_channel(
+            stored_samples(file), f"convert colours to class numbers; {PLACES}"
+        )

@@ -13,7 +13,13 @@ from typing import Any
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table
 from visualjudge.formats.hugging_face import read_data_set
-from visualjudge.formats.sample import Found, Sample, check_type, read_table, stated_file
+from visualjudge.formats.sample import (
+    Found,
+    Sample,
+    check_type,
+    read_table,
+    stated_file,
+)
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -93,8 +99,16 @@ def outputs(
     needed = (
         {"output": "--column output=NAME maps another name"}
         | dict.fromkeys(score_column, "--score-column names another")
-        | ({} if source is not None else {"source": "--source names the model of all rows"})
-        | ({"image": f"{task} cannot be judged without it"} if TASKS[task].edits else {})
+        | (
+            {}
+            if source is not None
+            else {"source": "--source names the model of all rows"}
+        )
+        | (
+            {"image": f"{task} cannot be judged without it"}
+            if TASKS[task].edits
+            else {}
+        )
     )
     rows = _rows(Path(table), scratch, column or {}, needed)
     # the files of each (output, image_id, prompt, source), and its ratings
@@ -103,13 +117,17 @@ def outputs(
         try:
             output, paths, given = _row(task, row, root, limits, score_column)
             if output[-1] is None and source is None:
-                raise DataError("source: is missing; --source names the model of rows without one")
+                raise DataError(
+                    "source: is missing; --source names the model of rows without one"
+                )
         except DataError as error:
             yield Problem.of(error, Path(table).name, f"row {number}")
             continue
         rated.setdefault(output, (paths, []))[1].extend(given)
     if score_range is None:
-        warn_of_range(f"{table}: score", [v for _, given in rated.values() for v in given], limits)
+        warn_of_range(
+            f"{table}: score", [v for _, given in rated.values() for v in given], limits
+        )
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for (path, image_id, prompt, model), (paths, given) in rated.items():
         seen[path.stem, image_id, model] += 1
@@ -121,7 +139,8 @@ def outputs(
         try:
             yield Sample(
                 image_id=image_id,
-                image=paths["image"] or (paths["control"] if TASKS[task].sourced else None),
+                image=paths["image"]
+                or (paths["control"] if TASKS[task].sourced else None),
                 prediction=WholeImage(read_rgb(path)),
                 key=f"{path.stem}.{count}" if count > 1 else path.stem,
                 prompt=prompt,
@@ -138,11 +157,15 @@ def outputs(
             yield Problem(Path(table).name, path.name, "output", str(error))
 
 
-def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+def warn_of_range(
+    where: str, ratings: Sequence[float], limits: tuple[float, float]
+) -> None:
     """Warn about ratings that look like a scale up to 1, 5 or 7 if another range is assumed."""
     halves = all(value * 2 % 1 == 0 for value in ratings)
     scales = [(0, 1), (1, 5), (1, 7)][: 3 if halves and {1, 7} <= {*ratings} else 2]
-    likely = [one for one in scales if all(one[0] <= value <= one[1] for value in ratings)]
+    likely = [
+        one for one in scales if all(one[0] <= value <= one[1] for value in ratings)
+    ]
     if len(ratings) < 2 or not any(ratings) or not likely or limits[1] <= likely[0][1]:
         return
     (least, most), (low, high) = likely[0], limits
@@ -187,7 +210,9 @@ def _row(
     if output is None:
         raise DataError("output: the field is missing")
     cells: list[Any] = [row.get(column) for column in columns]
-    ratings = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
+    ratings = [
+        one for cell in cells for one in (cell if isinstance(cell, list) else [cell])
+    ]
     if not ratings:
         raise DataError(f"{columns[0]}: must contain a rating, got an empty list")
     for value in ratings:
@@ -199,7 +224,11 @@ def _row(
     stated = row.get("image_id")
     image_id = _image_id(files, prompt) if stated in (None, "") else str(stated)
     source = str(row.get("source") or "").strip() or None
-    return (output, image_id, prompt, source), files, [float(value) for value in ratings]
+    return (
+        (output, image_id, prompt, source),
+        files,
+        [float(value) for value in ratings],
+    )
 
 
 def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
@@ -225,13 +254,20 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
 # Return the rows with columns renamed. A row without a value of a needed column becomes a problem
 # later.
 def _rows(
-    file: Path, scratch: Path | None, column: Mapping[str, str], needed: Mapping[str, str]
+    file: Path,
+    scratch: Path | None,
+    column: Mapping[str, str],
+    needed: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    stored = scratch is not None and (file.is_dir() or file.suffix in (".parquet", ".arrow"))
+    stored = scratch is not None and (
+        file.is_dir() or file.suffix in (".parquet", ".arrow")
+    )
     if stored and file.is_file():
         check_table(file)
     read = read_data_set(file, scratch)[1] if stored and scratch else read_table(file)
-    rows = [{**row, **{k: row[v] for k, v in column.items() if v in row}} for row in read]
+    rows = [
+        {**row, **{k: row[v] for k, v in column.items() if v in row}} for row in read
+    ]
     known = dict.fromkeys(name for row in rows for name in row)
     absent = [name for name in needed if known and name not in known]
     if absent:

@@ -47,7 +47,9 @@ def samples_of(task: str, given: Iterable[Any], folder: Path) -> Found:
             yield row
             continue
         try:
-            yield _typed(task, row if isinstance(row, Sample) else _sample(row, number), folder)
+            yield _typed(
+                task, row if isinstance(row, Sample) else _sample(row, number), folder
+            )
         except DataError as error:
             yield Problem.of(error, "samples", f"[{number}]", "prediction")
 
@@ -85,7 +87,8 @@ def _missing(value: Any) -> bool:
 # Return the sample with shorthand forms replaced by paths and records.
 def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     image, file, mask, control = (
-        _path(name, getattr(sample, name), folder) for name in ("image", "file", "mask", "control")
+        _path(name, getattr(sample, name), folder)
+        for name in ("image", "file", "mask", "control")
     )
     given = sample.prediction, sample.truth
     if file is None and isinstance(given[0], str | Path):
@@ -93,7 +96,11 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     typed = all(one is None or isinstance(one, Prediction) for one in given)
     size = None if image is None or typed else image_size(image)
     prediction = _record(task, "prediction", given[0], size, sample.prompt)
-    truth = None if given[1] is None else _record(task, "truth", given[1], size, sample.prompt)
+    truth = (
+        None
+        if given[1] is None
+        else _record(task, "truth", given[1], size, sample.prompt)
+    )
     labels = sample.labels or (() if truth is None else truth.labels)
     paths = {"image": image, "file": file, "mask": mask, "control": control}
     return replace(sample, prediction=prediction, truth=truth, labels=labels, **paths)  # type: ignore[arg-type]

@@ -92,7 +92,12 @@ def referring(
     for item in _expressions(gt, instances):
         try:
             yield _sample(
-                item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize_pred
+                item,
+                predictions,
+                images,
+                (gt.parent, (pred or gt).parent),
+                boxes,
+                resize_pred,
             )
         except DataError as error:
             yield Problem.of(error, gt.name, item.where)
@@ -117,7 +122,9 @@ def _sample(
         else _predicted(item, predictions, roots[1], image, size, resize)
     )
     sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
-    return Sample(image.stem, image, next(sides), next(sides), key=item.key, prompt=item.text)
+    return Sample(
+        image.stem, image, next(sides), next(sides), key=item.key, prompt=item.text
+    )
 
 
 def _region(item: Expression, image: Path, size: Size, root: Path, boxes: bool) -> Mask:
@@ -150,7 +157,12 @@ def _predicted(
 
 
 def _mask(
-    form: Any, field: str, size: Size, root: Path | None, image: Path, resize: bool = False
+    form: Any,
+    field: str,
+    size: Size,
+    root: Path | None,
+    image: Path,
+    resize: bool = False,
 ) -> Mask:
     with in_field(field):
         mask = mask_from_wire(form, size, root)
@@ -166,14 +178,21 @@ def _predictions(pred: Path) -> dict[str, Any]:
     found = {}
     for number, row in enumerate(read_table(pred), 1):
         key = next(
-            (row[name] for name in ("key", "sent_id", "object_id", "ref_id") if name in row), None
+            (
+                row[name]
+                for name in ("key", "sent_id", "object_id", "ref_id")
+                if name in row
+            ),
+            None,
         )
         if key is None or "segmentation" not in row:
             raise DataError(
                 f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation"
             )
         if str(key) in found:
-            raise DataError(f"{pred}: row {number}: key {key!r} must occur once, got it twice")
+            raise DataError(
+                f"{pred}: row {number}: key {key!r} must occur once, got it twice"
+            )
         found[str(key)] = row["segmentation"]
     return found
 
@@ -215,14 +234,20 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
 def _content(gt: Path) -> Any:
     if gt.suffix.lower() in (".p", ".pkl", ".pickle"):
         return read_pickle(gt)
-    return read_table(gt) if gt.suffix.lower() in (".jsonl", ".csv", ".tsv") else read_json(gt)
+    return (
+        read_table(gt)
+        if gt.suffix.lower() in (".jsonl", ".csv", ".tsv")
+        else read_json(gt)
+    )
 
 
 def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression]:
     for j, item in enumerate(row["objects"]):
         texts = item.get("expressions") if isinstance(item, Mapping) else None
         if not isinstance(texts, list):
-            raise DataError(f"{gt}: [{k}].objects[{j}]: expressions: must be a list of strings")
+            raise DataError(
+                f"{gt}: [{k}].objects[{j}]: expressions: must be a list of strings"
+            )
         name = str(item.get("object_id", f"{k}_{j}"))
         for n, text in enumerate(texts):
             where = f"[{k}].objects[{j}].expressions[{n}]"
@@ -258,4 +283,6 @@ def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
             for row in content["annotations"]
         }
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: must be a COCO instances file: {error} not found") from None
+        raise DataError(
+            f"{path}: must be a COCO instances file: {error} not found"
+        ) from None

@@ -23,7 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core import jsons
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.untrusted import confined_path, open_file, read_file
@@ -121,7 +127,9 @@ def stated_file(root: Path, name: object, field: str) -> Path:
         return confined_path(root, name, of=str(root))
 
 
-def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str = "") -> DataError:
+def other_size(
+    what: str, found: Size, size: Size, image: Path, *, remedy: str = ""
+) -> DataError:
     """Return the error for a ``what`` whose (height, width) differs from its image, with a likely
     reason.
     """
@@ -160,7 +168,11 @@ def fitted(
         return values
     if not resize:
         raise other_size(
-            f"{file.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE
+            f"{file.name}:",
+            (values.shape[0], values.shape[1]),
+            size,
+            image,
+            remedy=RESIZE,
         )
     return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
 
@@ -186,7 +198,9 @@ def class_name(number: Any, names: Mapping[int, str], field: str = "class") -> s
     key = whole(number)
     if isinstance(key, bool) or not isinstance(key, int) or key not in names:
         known = f"{min(names)} to {max(names)}" if names else "of which there are none"
-        raise DataError(f"{field}: must be the number of a class name, {known}, got {key!r:.40}")
+        raise DataError(
+            f"{field}: must be the number of a class name, {known}, got {key!r:.40}"
+        )
     return names[key]
 
 
@@ -218,7 +232,8 @@ def told_once(file: object, told: str, places: Sequence[str]) -> None:
     """Warn of a kind of record, naming the first of ``places``; nothing if there is none."""
     if places:
         warnings.warn(
-            f"{file}: {places[0]}: {told}; records like this: {len(places)}", stacklevel=2
+            f"{file}: {places[0]}: {told}; records like this: {len(places)}",
+            stacklevel=2,
         )
 
 
@@ -240,7 +255,9 @@ def read_json(path: Path) -> Any:
 # Unpickler of plain data. It rejects imported names, through which pickles could run code.
 class _DataOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"it names {module}.{name}, which is not plain data")
+        raise pickle.UnpicklingError(
+            f"it names {module}.{name}, which is not plain data"
+        )
 
 
 def read_pickle(path: Path) -> Any:
@@ -257,7 +274,9 @@ def read_pickle(path: Path) -> Any:
         try:
             value = _DataOnly(file, encoding="latin1").load()
         except Exception as error:  # an unpickler of a damaged file raises anything
-            raise DataError(f"{path}: must be a pickle of plain data: {error}") from None
+            raise DataError(
+                f"{path}: must be a pickle of plain data: {error}"
+            ) from None
     if is_deep(value):
         raise DataError(f"{path}: must be nested at most {DEEPEST_JSON} levels deep")
     return value
@@ -316,7 +335,9 @@ def read_text(path: Path) -> str:
 
 def _lines(path: Path) -> Iterator[str]:
     with _opened(path) as text:
-        for number, line in enumerate(iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1):
+        for number, line in enumerate(
+            iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1
+        ):
             if len(line) > LONGEST_RECORD:
                 raise DataError(
                     f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
@@ -366,7 +387,9 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     if not path.is_dir():
         raise UsageError(f"{text}: no such file or folder")
     return _by_stem(
-        file for file in path.iterdir() if file.is_file() and not file.name.startswith(".")
+        file
+        for file in path.iterdir()
+        if file.is_file() and not file.name.startswith(".")
     )
 
 
@@ -375,7 +398,9 @@ def images_by_key(folder: Path) -> dict[str, Path]:
     their photographs, are passed over.
     """
     return _by_stem(
-        file for file in folder_at(folder).iterdir() if file.suffix.lower() in IMAGE_SUFFIXES
+        file
+        for file in folder_at(folder).iterdir()
+        if file.suffix.lower() in IMAGE_SUFFIXES
     )
 
 
@@ -393,9 +418,14 @@ def aligned(
     """
     shown = files_by_key(images)
     sides = [{} if where is None else files_by_key(where) for where in others]
-    singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
+    singles = all(
+        where is None or Path(str(where)).is_file() for where in (images, *others)
+    )
     for key, image in sorted(shown.items()):
-        found = [next(iter(side.values()), None) if singles else side.get(key) for side in sides]
+        found = [
+            next(iter(side.values()), None) if singles else side.get(key)
+            for side in sides
+        ]
         yield key, image, found
 
 
@@ -417,12 +447,18 @@ def paired(
             for file, where in zip(files, (gt, pred), strict=False):
                 if file is None:
                     hint = (
-                        "" if "*" in str(where) else f"; a pattern ('{where}/*_x.png') pairs others"
+                        ""
+                        if "*" in str(where)
+                        else f"; a pattern ('{where}/*_x.png') pairs others"
                     )
-                    raise DataError(f"there is no {what} named {key!r} in {where}{hint}")
+                    raise DataError(
+                        f"there is no {what} named {key!r} in {where}{hint}"
+                    )
                 sides.append(read(file, image, bool(sides)))
         except DataError as error:
-            yield Problem(image.name, key, "prediction" if sides else "truth", str(error))
+            yield Problem(
+                image.name, key, "prediction" if sides else "truth", str(error)
+            )
             continue
         yield image, sides[-1], sides[0], files[-1] or image
 
@@ -481,17 +517,23 @@ def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> dict[str, T]:
 def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     lines = _lines(path)
     header = next(lines, "")
-    other = [sign for sign in ("\t", ";", ",") if sign in header and delimiter not in header]
+    other = [
+        sign for sign in ("\t", ";", ",") if sign in header and delimiter not in header
+    ]
     table = csv.DictReader(
         chain([header], lines), delimiter=other[0] if other else delimiter, strict=True
     )
     try:
         names = [name for name in table.fieldnames or () if name.strip()]
         if len(set(names)) < len(names):
-            raise DataError(f"{path}: a header must name a column once, got {', '.join(names)}")
+            raise DataError(
+                f"{path}: a header must name a column once, got {', '.join(names)}"
+            )
         for number, row in enumerate(table, 2):
             if None in row or None in row.values():
-                raise DataError(f"{path}: row {number}: must have as many cells as the header")
+                raise DataError(
+                    f"{path}: row {number}: must have as many cells as the header"
+                )
             yield row
     except csv.Error as error:
         raise DataError(f"{path}: is not a table: {error}") from None

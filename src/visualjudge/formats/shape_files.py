@@ -37,9 +37,19 @@ from visualjudge.formats.sample import (
     turned,
 )
 from visualjudge.vision.fields import flag, number
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    Prediction,
+)
 from visualjudge.vision.raster.images import image_size, opened
-from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, mask_from_rle
+from visualjudge.vision.raster.masks import (
+    mask_from_array,
+    mask_from_polygons,
+    mask_from_rle,
+)
 
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
 CLOSED = ("polygon", "rectangle", "rotation", "quadrilateral")
@@ -100,10 +110,14 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     shown: dict[str, Path] = {}
     for key, record in sorted(sides[0].items()):
         image = by_key.get(key)
-        if image is None and isinstance(record, Mapping):  # labelme's own name of the photograph
+        if image is None and isinstance(
+            record, Mapping
+        ):  # labelme's own name of the photograph
             image = by_key.get(PureWindowsPath(str(record.get("imagePath"))).stem)
         if image is None:
-            yield Problem(gt.name, key, "image", f"there is no image named {key!r} in {images}")
+            yield Problem(
+                gt.name, key, "image", f"there is no image named {key!r} in {images}"
+            )
         elif record is not None:
             shown[key] = image
 
@@ -115,7 +129,9 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
 
         return typed
 
-    yield from compared(shown.items(), side(0, gt), None if pred is None else side(1, pred))
+    yield from compared(
+        shown.items(), side(0, gt), None if pred is None else side(1, pred)
+    )
     for key in sorted(sides[-1].keys() - sides[0].keys()):
         yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
 
@@ -175,7 +191,8 @@ def _detections(found: list[LabelledShape], _size: Size) -> Detections:
 
 def _masks(found: list[LabelledShape], size: Size) -> Masks:
     items = (
-        Instance(shape.label, _mask(shape, size), shape.score, shape.iscrowd) for shape in found
+        Instance(shape.label, _mask(shape, size), shape.score, shape.iscrowd)
+        for shape in found
     )
     return Masks(size, tuple(items))
 
@@ -222,13 +239,20 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
     for item in chosen["result"]:
         kind = str(item.get("type")).removesuffix("labels")
         if kind in OTHER_SHAPES:
-            raise DataError(f"type: must be a rectangle or polygon, got {item['type']!r}")
-        if kind not in ("rectangle", "polygon"):  # a choice, relation or text, which is no shape
+            raise DataError(
+                f"type: must be a rectangle or polygon, got {item['type']!r}"
+            )
+        if kind not in (
+            "rectangle",
+            "polygon",
+        ):  # a choice, relation or text, which is no shape
             continue
         value = item["value"]
         _same_size(item.get("original_height"), item.get("original_width"), size)
         if item.get("image_rotation"):
-            raise DataError(f"image_rotation: must be 0, got {item['image_rotation']!r}")
+            raise DataError(
+                f"image_rotation: must be 0, got {item['image_rotation']!r}"
+            )
         names = value.get(f"{kind}labels") or labels.get(item.get("id"))
         if not names or len(names) > 1:
             raise DataError(
@@ -250,7 +274,9 @@ def _only(record: Any, predicted: bool) -> Any:
     if len(record) > 1 and not predicted:
         record = [one for one in record if one.get("ground_truth")] or record
     if len(record) > 1:
-        versions = ", ".join(dict.fromkeys(str(one.get("model_version")) for one in record))
+        versions = ", ".join(
+            dict.fromkeys(str(one.get("model_version")) for one in record)
+        )
         raise DataError(
             f"predictions: must be one, got {len(record)} of model version {versions}; export one"
             if predicted
@@ -265,17 +291,25 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     _same_size(stated[0], stated[1], size)
     for item in record["annotations"]:
         kind, more = item["type"], item.get("attributes") or {}
-        if kind in ("label", "caption") or more.get("outside"):  # of the image; left the image
+        if kind in ("label", "caption") or more.get(
+            "outside"
+        ):  # of the image; left the image
             continue
-        label = class_name(item["label_id"], dict(enumerate(record["labels"])), "label_id")
+        label = class_name(
+            item["label_id"], dict(enumerate(record["labels"])), "label_id"
+        )
         shape = LabelledShape(
             label, score=_score(more.get("score")), group=item.get("group") or None
         )
         if kind == "bbox":
-            yield replace(shape, rings=(turned(item["bbox"], more.get("rotation") or 0),))
+            yield replace(
+                shape, rings=(turned(item["bbox"], more.get("rotation") or 0),)
+            )
         elif kind == "polygon":
             points = item["points"]
-            yield replace(shape, rings=(_outline(zip(points[::2], points[1::2], strict=True)),))
+            yield replace(
+                shape, rings=(_outline(zip(points[::2], points[1::2], strict=True)),)
+            )
         elif kind == "mask":
             yield replace(shape, mask=mask_from_rle(item["rle"]))
         else:
@@ -304,13 +338,22 @@ def _tasks(path: Path, predicted: bool) -> Records:
                 "Studio's export JSON (not JSON-MIN)"
             )
         address = next(
-            (v for name in ("image", "img", "url") if isinstance(v := data.get(name), str)), ""
+            (
+                v
+                for name in ("image", "img", "url")
+                if isinstance(v := data.get(name), str)
+            ),
+            "",
         )
         parts = urlsplit(address)  # a signed address, or ?d= of a local file
-        stem = PurePosixPath(parse_qs(parts.query).get("d", [unquote(parts.path)])[0]).stem
+        stem = PurePosixPath(
+            parse_qs(parts.query).get("d", [unquote(parts.path)])[0]
+        ).stem
         name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
         field = "predictions" if predicted else "annotations"
-        check_kinds(f"{path}: [{k}]: {field}", record.get(field) or [], [{"result": [dict]}])
+        check_kinds(
+            f"{path}: [{k}]: {field}", record.get(field) or [], [{"result": [dict]}]
+        )
         done = [one for one in record.get(field) or () if not one.get("was_cancelled")]
         waiting += [] if done else [f"[{k}] ({address})"]
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
@@ -351,7 +394,9 @@ FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
 
 
 # Return the ring of at least three points, or of two opposite corners of a rectangle.
-def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> tuple[float, ...]:
+def _outline(
+    points: Iterable[Sequence[float]], *, rectangle: bool = False
+) -> tuple[float, ...]:
     ring = tuple(float(v) for x, y in points for v in (x, y))
     if not np.isfinite(ring).all():
         raise DataError("points: must be finite numbers")
@@ -359,7 +404,9 @@ def _outline(points: Iterable[Sequence[float]], *, rectangle: bool = False) -> t
         x1, y1, x2, y2 = hull(ring)
         return x1, y1, x2, y1, x2, y2, x1, y2
     if len(ring) < 6:
-        raise DataError(f"points: an outline must have at least 3, got {len(ring) // 2}")
+        raise DataError(
+            f"points: an outline must have at least 3, got {len(ring) // 2}"
+        )
     return ring
 
 
@@ -370,7 +417,12 @@ def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
         values = np.asarray(image)
     inside = values[..., -1] > 0 if values.ndim == 3 else values > 0
     left, top = (round(float(v)) for v in origin)
-    if left < 0 or top < 0 or top + inside.shape[0] > size[0] or left + inside.shape[1] > size[1]:
+    if (
+        left < 0
+        or top < 0
+        or top + inside.shape[0] > size[0]
+        or left + inside.shape[1] > size[1]
+    ):
         raise DataError("mask: must lie inside the image")
     dense = np.zeros(size, dtype=np.bool_)
     dense[top : top + inside.shape[0], left : left + inside.shape[1]] = inside

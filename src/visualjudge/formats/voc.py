@@ -58,7 +58,11 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     check_type(task, ("detection",), "VOC")
     by_key = images_by_key(images)
     truths = {path.stem: path for path in _xml_files(gt)}
-    guesses = {} if pred is None else {path.stem: path for path in _xml_files(pred, needed=False)}
+    guesses = (
+        {}
+        if pred is None
+        else {path.stem: path for path in _xml_files(pred, needed=False)}
+    )
     results = {} if pred is None or guesses else _results(pred)
     first = _first_pixel([*truths.values(), *guesses.values()], results)
     shown = []
@@ -100,9 +104,7 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         for path, number, _, cells in rows
         if not all(cell.strip("0.") for cell in cells[1:3])
     ]
-    told = (
-        "xmin or ymin is below 1, so pixels are counted from 0 in all files, not from 1 as in VOC"
-    )
+    told = "xmin or ymin is below 1, so pixels are counted from 0 in all files, not from 1 as in VOC"
     told_once("VOC boxes", told, zeros)
     return 0 if zeros else 1
 
@@ -124,14 +126,20 @@ def _image(path: Path, stem: str, images: Path, by_key: Mapping[str, Path]) -> P
     for key in (Path(named).stem, stem):
         if key in by_key:
             return by_key[key]
-    raise invalid(path, "annotation", "filename", f"there is no file {images / (named or stem)}")
+    raise invalid(
+        path, "annotation", "filename", f"there is no file {images / (named or stem)}"
+    )
 
 
 def _objects(path: Path, size: Size | None, first: int) -> Detections:
     root = _root(path)
     for name, real in (("height", size and size[0]), ("width", size and size[1])):
         stated = (root.findtext(f"size/{name}") or "0").strip()
-        if real and stated not in ("0", str(real), f"{real}.0"):  # some tools write 0 for unknown
+        if real and stated not in (
+            "0",
+            str(real),
+            f"{real}.0",
+        ):  # some tools write 0 for unknown
             reason = f"must match the image, {real}, got {stated}"
             raise invalid(path, "annotation", f"size.{name}", reason)
     items = []
@@ -175,7 +183,9 @@ def _results(pred: Path) -> Lines:
 def _line(row: tuple[Path, int, str, list[str]], first: int) -> Detection:
     path, number, label, cells = row
     try:
-        score, *box = (_number(cell, "confidence xmin ymin xmax ymax") for cell in cells)
+        score, *box = (
+            _number(cell, "confidence xmin ymin xmax ymax") for cell in cells
+        )
         return Detection(label, _xyxy(box, first), score)
     except DataError as error:
         raise InvalidRecord(Problem.of(error, path.name, f"line {number}")) from None
@@ -184,7 +194,9 @@ def _line(row: tuple[Path, int, str, list[str]], first: int) -> Detection:
 def _xyxy(box: list[float], first: int) -> Xyxy:
     xmin, ymin, xmax, ymax = box
     if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
-        raise DataError(f"bndbox: must be finite xmin, ymin, xmax, ymax in this order, got {box}")
+        raise DataError(
+            f"bndbox: must be finite xmin, ymin, xmax, ymax in this order, got {box}"
+        )
     return xmin - first, ymin - first, xmax, ymax
 
 
@@ -202,4 +214,6 @@ def _number(text: str | None, name: str) -> float:
     try:
         return float(text or "")
     except ValueError:
-        raise DataError(f"{name.replace('/', '.')}: must be a number, got {text!r}") from None
+        raise DataError(
+            f"{name.replace('/', '.')}: must be a number, got {text!r}"
+        ) from None

@@ -120,12 +120,17 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         return read
 
     sides = [side(folder) for folder in folders]
-    yield from compared(by_key.items(), sides[0], sides[1] if pred is not None else None)
+    yield from compared(
+        by_key.items(), sides[0], sides[1] if pred is not None else None
+    )
     for folder in folders:
         for path in sorted(folder.glob("*.txt")):
             if path.stem not in by_key and path != classes:
                 yield Problem(
-                    path.name, path.stem, "image", f"image {path.stem} not found in {images}"
+                    path.name,
+                    path.stem,
+                    "image",
+                    f"image {path.stem} not found in {images}",
                 )
 
 
@@ -134,13 +139,17 @@ def _pose_shape(path: Path) -> tuple[int, int]:
     content = read_yaml(path) if path.suffix.lower() in YAML else {}
     shape = content.get("kpt_shape", [0, 0]) if isinstance(content, dict) else [0, 0]
     if not isinstance(shape, list) or [type(v) for v in shape] != [int, int]:
-        raise DataError(f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}")
+        raise DataError(
+            f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}"
+        )
     return shape[0], shape[1]
 
 
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     lines = read_text(path).splitlines() if path.is_file() else []
-    return ((number, line.split()) for number, line in enumerate(lines, 1) if line.strip())
+    return (
+        (number, line.split()) for number, line in enumerate(lines, 1) if line.strip()
+    )
 
 
 # Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
@@ -156,10 +165,16 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
     confident = all(len(cells) == 3 + (lines.pose or BOX) for cells in every)
     tracked = counted and (confident or max(int(cells[-1]) for cells in every) > 1)
     if not tracked and not lines.pose:
-        _check_confidence_last(folder, [cells[1:] for cells in every if len(cells) == 2 + BOX])
+        _check_confidence_last(
+            folder, [cells[1:] for cells in every if len(cells) == 2 + BOX]
+        )
     counts = {len(cells) - 1 for cells in every}
     usual = {8, 9} if truth else {5, 8, 9}
-    if not (tracked or lines.pose) and len(every) > len(counts) == 1 and not counts <= usual:
+    if (
+        not (tracked or lines.pose)
+        and len(every) > len(counts) == 1
+        and not counts <= usual
+    ):
         told_once(
             folder,
             f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
@@ -189,16 +204,24 @@ def _check_confidence_last(folder: Path, rows: list[list[str]]) -> None:
 # Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image.
 def _fits(boxes: FloatArray) -> Any:
     centres, halves = boxes[:, :2], boxes[:, 2:] / 2
-    inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
+    inside = (
+        (centres - halves >= -OUTSIDE)
+        & (centres + halves <= 1 + OUTSIDE)
+        & (halves >= 0)
+    )
     return inside.all(axis=1)
 
 
-def _items(path: Path, form: Lines, size: Size, item: Callable[..., Any]) -> Iterator[Any]:
+def _items(
+    path: Path, form: Lines, size: Size, item: Callable[..., Any]
+) -> Iterator[Any]:
     for line, cells in _cells(path):
         try:
             yield item(*_numbers(cells, form), form, size)
         except DataError as error:
-            raise InvalidRecord(Problem.of(error, path.name, f"line {line}", "numbers")) from None
+            raise InvalidRecord(
+                Problem.of(error, path.name, f"line {line}", "numbers")
+            ) from None
 
 
 def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | None]:
@@ -221,7 +244,9 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
             "data.yaml with kpt_shape belong to --classes?"
         )
     if form.pose and len(values) != form.pose:
-        raise DataError(f"numbers: must be a class and {form.pose} numbers, got {len(values)}")
+        raise DataError(
+            f"numbers: must be a class and {form.pose} numbers, got {len(values)}"
+        )
     if len(values) < BOX:
         raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
     places = values[: form.pose and BOX] or values
@@ -240,7 +265,9 @@ def _detection(
     height, width = size
     if not form.pose and len(values) > BOX:
         return Detection(
-            label, hull((values.reshape(-1, 2) * (width, height)).ravel().tolist()), score
+            label,
+            hull((values.reshape(-1, 2) * (width, height)).ravel().tolist()),
+            score,
         )
     cx, cy, w, h = (values[:BOX] * (width, height, width, height)).tolist()
     if w < 0 or h < 0:
@@ -260,7 +287,9 @@ def _instance(
     return Instance(label, mask_from_polygons([ring], size), score)
 
 
-def _person(label: str, values: FloatArray, score: float | None, form: Lines, size: Size) -> Person:
+def _person(
+    label: str, values: FloatArray, score: float | None, form: Lines, size: Size
+) -> Person:
     if form.joints != JOINTS:
         raise DataError(
             "keypoints: must be the 17 of COCO, with kpt_shape: [17, 3] in the data.yaml of "

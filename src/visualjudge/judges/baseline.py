@@ -96,7 +96,8 @@ def _oracle(model: str) -> Oracle:
     first, *options = model.removeprefix("oracle:").split(",")
     try:
         numbers = {
-            name.strip(): float(value) for name, value in (option.split("=") for option in options)
+            name.strip(): float(value)
+            for name, value in (option.split("=") for option in options)
         }
         tasks = {name: numbers.pop(name) for name in [*numbers] if name in TASKS}
         oracle = Oracle(float(first), **numbers, tasks=tasks)
@@ -141,7 +142,9 @@ class SimulatedJudge(OfflineJudge):
         kind, n = ask.question.question_type, len(ask.question.annotation_ids)
         if self.model == "first":
             return {"scoring": str(MIDDLE), "pairwise": "A"}.get(kind, LETTERS[:n])
-        draws = uniforms_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
+        draws = uniforms_for(
+            self.seed, self.model, ask.question.id, ask.order, ask.repeat
+        )
         if self.oracle is None:
             return _random(ask.question, draws[0])
         return _oracle_reply(ask, self.oracle, draws)
@@ -162,7 +165,11 @@ def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
     if question.question_type == "pairwise" and by_position < abs(oracle.bias):
         return "A" if oracle.bias > 0 else "B"
     right = str(ask.stored(question.answer))
-    return right if luck < oracle.chance_of_right(question) else _random(question, which, but=right)
+    return (
+        right
+        if luck < oracle.chance_of_right(question)
+        else _random(question, which, but=right)
+    )
 
 
 # Return a uniformly drawn reply other than ``but``, if possible.
@@ -179,5 +186,6 @@ def _replies(kind: QuestionType, n: int) -> Sequence[str]:
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
     return [
-        "".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)
+        "".join(letters)
+        for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)
     ]

@@ -61,7 +61,9 @@ def metric_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
     if folder and not Path(folder).is_dir():
         raise UsageError(f"--model {model}: {folder} is not a folder")
     own = name in OWN
-    measure, scale, compares = (partial(_own, name), OWN[name], True) if own else _pyiqa(name)
+    measure, scale, compares = (
+        (partial(_own, name), OWN[name], True) if own else _pyiqa(name)
+    )
     score = partial(_scores, name, measure, Path(folder) if folder else None, compares)
     parameters = {"reference": folder or "the first image"} if compares else {}
     described = {"backend": "metric", "model": name, "parameters": parameters}
@@ -75,10 +77,16 @@ def sharpness_judge(root: Path) -> ScoreJudge:
 
 
 def _scores(
-    name: str, measure: Measure, folder: Path | None, compares: bool, shown: Sequence[Shown]
+    name: str,
+    measure: Measure,
+    folder: Path | None,
+    compares: bool,
+    shown: Sequence[Shown],
 ) -> list[float]:
     references = [_reference(name, one, folder) if compares else None for one in shown]
-    return [measure(one.image, other) for one, other in zip(shown, references, strict=True)]
+    return [
+        measure(one.image, other) for one, other in zip(shown, references, strict=True)
+    ]
 
 
 # Return the reference of an option, at the option's size.
@@ -91,13 +99,19 @@ def _reference(name: str, shown: Shown, folder: Path | None) -> Pixels:
             raise DataError(f"{folder} has no image {shown.image_id}")
         reference = read_rgb(path)
     if reference is None:
-        raise DataError(f"{name} needs a reference, and its question shows no other image")
+        raise DataError(
+            f"{name} needs a reference, and its question shows no other image"
+        )
     return resized_rgb(reference, shown.image.shape[:2])
 
 
 def _gains(shown: Sequence[Shown]) -> list[float]:
-    degraded = [0.0 if one.reference is None else quality(one.reference) for one in shown]
-    return [quality(one.image) - before for one, before in zip(shown, degraded, strict=True)]
+    degraded = [
+        0.0 if one.reference is None else quality(one.reference) for one in shown
+    ]
+    return [
+        quality(one.image) - before for one, before in zip(shown, degraded, strict=True)
+    ]
 
 
 def quality(pixels: Pixels) -> float:
@@ -106,7 +120,8 @@ def quality(pixels: Pixels) -> float:
     """
     gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
     return float(
-        np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2)
+        np.log(edge_strength(gray) + _FLOOR)
+        - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2)
     )
 
 
@@ -162,4 +177,7 @@ def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
 def _tensor(image: Pixels) -> Any:
     import torch
 
-    return torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None].float() / 255
+    return (
+        torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None].float()
+        / 255
+    )

@@ -19,7 +19,13 @@ from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK
-from visualjudge.judges.module_schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
+from visualjudge.judges.module_schemas import (
+    INPUTS,
+    OUTPUTS,
+    checked,
+    json_schema,
+    schema_named,
+)
 from visualjudge.judges.reply_objects import object_as_geditbench, object_with
 from visualjudge.prompts.store import PromptTemplate, fill
 from visualjudge.replies.json_answers import Object
@@ -49,7 +55,9 @@ class Judgement:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the client's notes without duplicates."""
-        return tuple(dict.fromkeys(note for reply in self.replies for note in reply.notes))
+        return tuple(
+            dict.fromkeys(note for reply in self.replies for note in reply.notes)
+        )
 
 
 class ClientPipe:
@@ -85,13 +93,19 @@ class ClientPipe:
         self.retries = DEFAULT_RETRIES if retries is None else retries
         self._seed = _whole(client_cfg, "seed")
         self.rules = rules_of(client_cfg)
-        self.client = client if client is not None else open_client(with_defaults(client_cfg))
+        self.client = (
+            client if client is not None else open_client(with_defaults(client_cfg))
+        )
         where = prompt_template.name
         declared = prompt_template.input_schema
         self.input_schema = (
-            schema_named(declared, INPUTS, where=where) if declared else self.default_input
+            schema_named(declared, INPUTS, where=where)
+            if declared
+            else self.default_input
         )
-        self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
+        self._schema = _reply_schema(
+            prompt_template, client_cfg.get("structured_output")
+        )
 
     def __call__(self, input_dict: Fields, **kwargs: Any) -> Json:
         """Return the result dict for one input. Other keywords are ignored.
@@ -118,7 +132,9 @@ class ClientPipe:
         """
         return self.retries + 1
 
-    async def read_input(self, input_dict: Fields) -> tuple[str, ImagePart, list[ImagePart]]:
+    async def read_input(
+        self, input_dict: Fields
+    ) -> tuple[str, ImagePart, list[ImagePart]]:
         """Return the instruction, and the bytes of source and edits to send; the input is not
         modified.
 
@@ -131,10 +147,14 @@ class ClientPipe:
         """
         fields = checked(self.input_schema, input_dict)
         images = [fields["input_image"], *fields["edited_images"]]
-        source, *edits = await asyncio.to_thread(lambda: [image_part(image) for image in images])
+        source, *edits = await asyncio.to_thread(
+            lambda: [image_part(image) for image in images]
+        )
         return fields["instruction"], source, edits
 
-    def request(self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]) -> Request:
+    def request(
+        self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]
+    ) -> Request:
         """Return the filled prompt with its images in order.
 
         Raises
@@ -211,7 +231,9 @@ class ClientPipe:
         """
         schema = self.prompt_template.metadata.get("replies")
         return (
-            object_with(text, key) if self.rules == "strict" else object_as_geditbench(text, schema)
+            object_with(text, key)
+            if self.rules == "strict"
+            else object_as_geditbench(text, schema)
         )
 
 
@@ -252,7 +274,9 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> Json | None:
     # YAML reads an unquoted off as false.
     mode = "auto" if mode is None else "off" if mode is False else mode
     if not isinstance(mode, str) or mode not in _STRUCTURED:
-        raise UsageError(f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}")
+        raise UsageError(
+            f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}"
+        )
     if not template.output_schema or mode == "off":
         return None
     output = schema_named(template.output_schema, OUTPUTS, where=template.name)

@@ -72,7 +72,9 @@ def distribution(tokens: Sequence[Token], options: OptionWords) -> Distribution 
     if seen <= 0:
         return None
     return Distribution(
-        {option: mass[option] / seen for option in options}, mass[None] / seen, min(seen, 1.0)
+        {option: mass[option] / seen for option in options},
+        mass[None] / seen,
+        min(seen, 1.0),
     )
 
 
@@ -110,7 +112,9 @@ def _trusted(reply: Reply, options: OptionWords) -> Distribution | None:
     return found if found is not None and found.seen >= LEAST_SEEN else None
 
 
-def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tuple[str, float]]]]:
+def _from_answer(
+    tokens: Sequence[Token],
+) -> Iterator[tuple[str, float, list[tuple[str, float]]]]:
     """Yield from the start of the answer: the generated text, its probability, and each
     alternative's text and probability.
 
@@ -118,7 +122,8 @@ def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tup
     different beginning are ignored there.
     """
     fields = {
-        field[1]: field.end() for field in _FIELD.finditer("".join(token.token for token in tokens))
+        field[1]: field.end()
+        for field in _FIELD.finditer("".join(token.token for token in tokens))
     }
     start = next((fields[name] for name in _FIELD_NAMES if name in fields), 0)
     begin = 0
@@ -127,7 +132,9 @@ def _from_answer(tokens: Sequence[Token]) -> Iterator[tuple[str, float, list[tup
         if end > start:
             lead = token.token[: max(0, start - begin)]
             others = [
-                (a.token[len(lead) :], _p(a.logprob)) for a in token.top if a.token.startswith(lead)
+                (a.token[len(lead) :], _p(a.logprob))
+                for a in token.top
+                if a.token.startswith(lead)
             ]
             yield token.token[len(lead) :], _p(token.logprob), others
         begin = end
@@ -151,7 +158,9 @@ def _paths(
         fits = _fits(said, options)
         ahead = steps[number + 1][0] if number + 1 < len(steps) else ""
         if len(fits) == 1:
-            if not (_is_whole(said, options[fits[0]]) and ahead[:1].isalpha()):  # "A" of "Although"
+            if not (
+                _is_whole(said, options[fits[0]]) and ahead[:1].isalpha()
+            ):  # "A" of "Although"
                 yield fits[0], reached
             return
         if not fits:
@@ -162,14 +171,17 @@ def _paths(
 
 
 def _fits(said: str, options: OptionWords) -> tuple[str, ...]:
-    return tuple(option for option, forms in options.items() if _can_become(said, forms))
+    return tuple(
+        option for option, forms in options.items() if _can_become(said, forms)
+    )
 
 
 def _can_become(said: str, forms: Iterable[str]) -> bool:
     """Return whether ``said`` is the beginning of a form, or begins with a form."""
     text = said.lstrip(_BEFORE_ANSWER).lower()
     return any(
-        form.startswith(text) or (text.startswith(form) and not text[len(form)].isalnum())
+        form.startswith(text)
+        or (text.startswith(form) and not text[len(form)].isalnum())
         for form in forms
     )
 

@@ -73,13 +73,17 @@ class VIEScoreListOutput(_Scored):
     )
 
 
-INPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeInput, VIEScoreInput)}
+INPUTS: Mapping[str, type[BaseModel]] = {
+    c.__name__: c for c in (PairJudgeInput, VIEScoreInput)
+}
 OUTPUTS: Mapping[str, type[BaseModel]] = {
     c.__name__: c for c in (PairJudgeOutput, VIEScoreOutput, VIEScoreListOutput)
 }
 
 
-def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str) -> type[BaseModel]:
+def schema_named(
+    name: str, known: Mapping[str, type[BaseModel]], *, where: str
+) -> type[BaseModel]:
     """Return the schema that a prompt declares.
 
     Raises
@@ -88,7 +92,9 @@ def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str)
         If the name is unknown.
     """
     if name not in known:
-        raise PromptError(f"prompt {where} declares schema {name!r}; known: {', '.join(known)}")
+        raise PromptError(
+            f"prompt {where} declares schema {name!r}; known: {', '.join(known)}"
+        )
     return known[name]
 
 
@@ -106,7 +112,9 @@ def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = (
-            first["msg"].replace("List should", "must").replace(" after validation, not", ", got")
+            first["msg"]
+            .replace("List should", "must")
+            .replace(" after validation, not", ", got")
         )
         raise InvalidInput(f"{where}: {reason}") from None
     fields = {name: getattr(valid, name) for name in schema.model_fields}
@@ -121,7 +129,9 @@ def json_schema(output: type[BaseModel]) -> dict[str, Any]:
     others allowed.
     """
     rules = output.model_json_schema()["properties"].items()
-    properties = {name: {k: v for k, v in rule.items() if k != "title"} for name, rule in rules}
+    properties = {
+        name: {k: v for k, v in rule.items() if k != "title"} for name, rule in rules
+    }
     return {
         "title": output.__name__,
         "type": "object",

@@ -39,9 +39,7 @@ from visualjudge.replies import Reading, read_reply
 Schema = Literal["followed", "refused", "ignored"]
 """How a server treats a schema."""
 TOP_LOGPROBS = 20
-TIE_ALLOWED = (
-    "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
-)
+TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 MORE_REQUESTS = 2
 """Maximum number of requests in a conversation besides one per call: the answer, and one that
 demands it.
@@ -58,7 +56,9 @@ _OF_A_PARAMETER = re.compile(
 """Statuses with which servers refuse an unknown parameter; most do not name it."""
 
 
-def answer_schema(question: Question, *, whole: bool = False, reasons: bool = False) -> Json:
+def answer_schema(
+    question: Question, *, whole: bool = False, reasons: bool = False
+) -> Json:
     """Return the JSON schema of a reply: the answer, preceded by ``reasons`` if requested. Scores
     are in tenths, or ``whole``.
     """
@@ -82,7 +82,10 @@ def _answer_rule(question: Question, whole: bool) -> Json:
     letters = LETTERS[: len(question.annotation_ids)]
     if question.question_type == "pairwise":
         return {"type": "string", "enum": [*letters, *(question.ties or ())]}
-    return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
+    return {
+        "type": "string",
+        "enum": ["".join(order) for order in itertools.permutations(letters)],
+    }
 
 
 async def _no_tool(_call: ToolCall) -> ToolResult:
@@ -170,23 +173,37 @@ class QuestionJudge:
         unwanted = self.tries_schema and self.schema not in (None, "followed")
         if self.mode == "text" or self.tools is not None or unwanted:
             return None
-        return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
+        return answer_schema(
+            question, whole=self.mode == "logprobs", reasons=self.mode == "auto"
+        )
 
     async def __call__(self, ask: Ask) -> Judged:
         """Return the verdict on one ask; every failure is a verdict too."""
-        if self.ties and ask.question.question_type == "pairwise" and not ask.question.ties:
+        if (
+            self.ties
+            and ask.question.question_type == "pairwise"
+            and not ask.question.ties
+        ):
             prompt = ask.question.prompt + TIE_ALLOWED
             ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
         try:
             request, box = self.request(ask), None
             if self.tools is not None:
                 box = self.tools.box(ask)
-                told = (TextPart(box.introduction(self.tools.most)),) if box.specs else ()
-                request = replace(request, parts=(*request.parts, *told), tools=box.specs)
+                told = (
+                    (TextPart(box.introduction(self.tools.most)),) if box.specs else ()
+                )
+                request = replace(
+                    request, parts=(*request.parts, *told), tools=box.specs
+                )
         except DataError as error:
             return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
         judged = await self._asked(ask, request, box)
-        return judged if self.extractor is None else await extracted(self.extractor, ask, judged)
+        return (
+            judged
+            if self.extractor is None
+            else await extracted(self.extractor, ask, judged)
+        )
 
     async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
         calls, paid = 0, Counter[str]()
@@ -194,14 +211,19 @@ class QuestionJudge:
             begun = time.perf_counter()
             asked = partial(self._reply, attempt=attempt)
             said = await converse(
-                asked, request, box.run if box else _no_tool, self.tools.most if self.tools else 0
+                asked,
+                request,
+                box.run if box else _no_tool,
+                self.tools.most if self.tools else 0,
             )
             calls += said.calls
             paid.update(said.paid)
             trace = {"tool_calls": trace_of(said.turns)} if said.turns else {}
             if said.error is not None:
                 told = " ".join(str(said.error).split())
-                return Judged(failed(ask, cause_of(said.error), error=told, **trace), calls, paid)
+                return Judged(
+                    failed(ask, cause_of(said.error), error=told, **trace), calls, paid
+                )
             seconds = time.perf_counter() - begun
             reply = replace(said.reply, usage=dict(said.usage), notes=tuple(said.notes))
             reading = read_reply(
@@ -214,7 +236,9 @@ class QuestionJudge:
             )
             self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
-            verdict = replace(verdict, extra={**verdict.extra, **trace}) if trace else verdict
+            verdict = (
+                replace(verdict, extra={**verdict.extra, **trace}) if trace else verdict
+            )
             if said.ending == TOOL_LIMIT:
                 verdict = replace(
                     verdict,
@@ -233,7 +257,9 @@ class QuestionJudge:
         try:
             return await asked(request)
         except ApiError as error:
-            tried = self.tries_schema and self.schema is None and request.schema is not None
+            tried = (
+                self.tries_schema and self.schema is None and request.schema is not None
+            )
             refused = error.status in _REFUSALS and _OF_A_PARAMETER.search(str(error))
             if not (tried and refused):
                 raise

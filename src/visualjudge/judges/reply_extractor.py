@@ -34,7 +34,9 @@ about one criterion, or that contradicts another does not count.
 ====
 
 The answer is {form}. End with one line: "Answer: " and the answer, or "Answer: none"."""
-_DECLARED = re.compile(r"(?:\A|\n)[\s*]*answer[\s*]*:[\s*]*([A-Ea-z0-9.,_ ]{1,12}?)[\s*.]*\Z", re.I)
+_DECLARED = re.compile(
+    r"(?:\A|\n)[\s*]*answer[\s*]*:[\s*]*([A-Ea-z0-9.,_ ]{1,12}?)[\s*.]*\Z", re.I
+)
 
 
 async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
@@ -51,7 +53,9 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
     if understood or not 0 < len(said) <= LONGEST:
         return judged
     form = " or ".join((_FORMS[ask.question.question_type], *(ask.question.ties or ())))
-    request = Request((TextPart(PROMPT.format(reply=said, form=form)),), temperature=0.0)
+    request = Request(
+        (TextPart(PROMPT.format(reply=said, form=form)),), temperature=0.0
+    )
     try:
         reply = await client.ask(request)
     except ClientError as error:
@@ -60,7 +64,9 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
         return Judged(replace(verdict, extra=extra), judged.calls + 1, paid)
     paid.update({} if reply.cached else reply.usage)
     value = declared(reply, ask.question)
-    verdict = replace(verdict, extra={**verdict.extra, "extractor_response": reply.text})
+    verdict = replace(
+        verdict, extra={**verdict.extra, "extractor_response": reply.text}
+    )
     if value is not None:
         verdict = replace(verdict, value=ask.stored(value), status="ok_extracted")
     return Judged(verdict, judged.calls + (not reply.cached), paid)

@@ -14,12 +14,20 @@ from visualjudge.replies.json_answers import Object, objects, repaired
 from visualjudge.replies.stripped_text import without_thoughts
 
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)
-_FENCED_JSON = [re.compile(rf"```{kind}\s*(.*?)\s*```", re.DOTALL) for kind in ("json", "")]
+_FENCED_JSON = [
+    re.compile(rf"```{kind}\s*(.*?)\s*```", re.DOTALL) for kind in ("json", "")
+]
 _BRACE = re.compile(r"[{}]")
 THEIR_SCHEMAS: Mapping[str, type[BaseModel]] = {
-    "VLMPairJudgeWithReasonOutput": create_model("Pair", winner=(str, ...), reasoning=(str, ...)),
-    "UnicEditVIEScoreOutput": create_model("Score", score=(int, ...), reason=(str, ...)),
-    "EditScoreVIEScoreOutput": create_model("Scores", score=(list[int], ...), reasoning=(str, ...)),
+    "VLMPairJudgeWithReasonOutput": create_model(
+        "Pair", winner=(str, ...), reasoning=(str, ...)
+    ),
+    "UnicEditVIEScoreOutput": create_model(
+        "Score", score=(int, ...), reason=(str, ...)
+    ),
+    "EditScoreVIEScoreOutput": create_model(
+        "Scores", score=(list[int], ...), reasoning=(str, ...)
+    ),
 }
 """What GEditBench's code asks of replies, by the schema that a prompt file of its names."""
 
@@ -32,9 +40,18 @@ def object_with(text: str, key: str) -> Object | None:
     """
     said = without_thoughts(text)
     for regions in (_FENCE.findall(said), [said]):
-        found = [value for region in regions for _, _, value in objects(region) if key in value]
+        found = [
+            value
+            for region in regions
+            for _, _, value in objects(region)
+            if key in value
+        ]
         if found:
-            return found[-1] if all(other[key] == found[-1][key] for other in found) else None
+            return (
+                found[-1]
+                if all(other[key] == found[-1][key] for other in found)
+                else None
+            )
     return None
 
 
@@ -61,5 +78,7 @@ def _braced(text: str) -> str:
     """Return the first brace to the one that closes it; empty if none does."""
     marks = list(_BRACE.finditer(text, max(text.find("{"), 0)))
     depths = accumulate(1 if mark[0] == "{" else -1 for mark in marks)
-    end = next((mark.end() for mark, depth in zip(marks, depths, strict=True) if not depth), 0)
+    end = next(
+        (mark.end() for mark, depth in zip(marks, depths, strict=True) if not depth), 0
+    )
     return text[marks[0].start() : end] if end else ""

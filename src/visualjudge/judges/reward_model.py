@@ -68,7 +68,11 @@ def reward_judge(model: str, root: Path, *, seed: int = 0) -> ScoreJudge:
 
 
 def _scores(
-    lock: threading.Lock, network: Any, processor: Any, headed: bool, shown: Sequence[Shown]
+    lock: threading.Lock,
+    network: Any,
+    processor: Any,
+    headed: bool,
+    shown: Sequence[Shown],
 ) -> list[float]:
     import torch
 
@@ -78,7 +82,9 @@ def _scores(
     images = [Image.fromarray(one.image) for one in shown]
     limit = {"padding": True, "truncation": True, "return_tensors": "pt"}
     with lock, torch.inference_mode():
-        output = network(**processor(text=texts, images=images, **limit).to(network.device))
+        output = network(
+            **processor(text=texts, images=images, **limit).to(network.device)
+        )
     if headed and output.logits.shape[1] != 1:
         raise DataError(f"its head must have one label, got {output.logits.shape[1]}")
     # The diagonal pairs each text with its image.

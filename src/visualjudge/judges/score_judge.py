@@ -16,7 +16,14 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Answer, Pixels, Question
-from visualjudge.judges.base import Ask, Judged, OfflineJudge, computed, declined, failed
+from visualjudge.judges.base import (
+    Ask,
+    Judged,
+    OfflineJudge,
+    computed,
+    declined,
+    failed,
+)
 from visualjudge.prompts.spans import images_within, spans_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import task_named
@@ -76,7 +83,9 @@ class ScoreJudge(OfflineJudge):
         """Return the verdict, with the scores as the raw response."""
         begun = time.perf_counter()
         if self.restored and not task_named(ask.question.task).restored:
-            return _declined(ask, f"{self.described['model']} looks at restored images only", begun)
+            return _declined(
+                ask, f"{self.described['model']} looks at restored images only", begun
+            )
         try:
             shown = await asyncio.to_thread(shown_of, ask.question, self.root)
         except DataError as error:
@@ -90,7 +99,9 @@ class ScoreJudge(OfflineJudge):
         except DataError as error:
             return _declined(ask, str(error), begun)
         except Exception as error:  # third-party models may raise anything
-            said = environment_secrets()(" ".join(f"{type(error).__name__}: {error}".split()))
+            said = environment_secrets()(
+                " ".join(f"{type(error).__name__}: {error}".split())
+            )
             return _declined(ask, said[:300], begun)
         said = f"scores: {_listed(scores)}\nAnswer: {value}"
         return computed(ask, value, said, begun, extra={"read_by": READ_BY})
@@ -102,7 +113,9 @@ class ScoreJudge(OfflineJudge):
             if self.scale is None:
                 raise DataError("its scores have no scale of their own")
             low, high = self.scale
-            return round(float(np.clip((scores[0] - low) / (high - low) * 10, 0, 10)), 2)
+            return round(
+                float(np.clip((scores[0] - low) / (high - low) * 10, 0, 10)), 2
+            )
         if len(set(scores)) < len(scores):
             if "tie" not in (question.ties or ()):
                 raise DataError(f"two of its scores are the same: {_listed(scores)}")
@@ -139,7 +152,8 @@ def shown_of(question: Question, root: Path) -> list[Shown]:
     reference = None if alone else _pixels(root, question.images[0])
     request = request_of(question)
     return [
-        Shown(_pixels(root, images[0]), reference, request, question.image_id) for images in named
+        Shown(_pixels(root, images[0]), reference, request, question.image_id)
+        for images in named
     ]
 
 

@@ -15,8 +15,20 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult, ToolSpec, Turn
-from visualjudge.clients.tool_calls import LONGEST_TEXT, in_words, object_of, result_text
+from visualjudge.clients.base import (
+    ImagePart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
+from visualjudge.clients.tool_calls import (
+    LONGEST_TEXT,
+    in_words,
+    object_of,
+    result_text,
+)
 from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields, Json
@@ -54,7 +66,11 @@ def tool_names(stated: Sequence[str] | str) -> tuple[str, ...]:
     """
     tools = [*GENERAL, *(tool for kind in TYPES.values() for tool in kind.tools)]
     known = list(dict.fromkeys(tool.name for tool in tools))
-    names = [name.strip() for name in stated.split(",")] if isinstance(stated, str) else stated
+    names = (
+        [name.strip() for name in stated.split(",")]
+        if isinstance(stated, str)
+        else stated
+    )
     if "all" in names:
         return tuple(known)
     for name in names:
@@ -97,13 +113,19 @@ class Tools:
             If the options' images cannot be identified.
         """
         question = swapped(ask.question) if ask.order == "BA" else ask.question
-        ids = question.annotation_ids[::-1] if ask.order == "BA" else question.annotation_ids
+        ids = (
+            question.annotation_ids[::-1]
+            if ask.order == "BA"
+            else question.annotation_ids
+        )
         kind, files = type_of(question.task), _images(question)
         images: dict[str, Callable[[], Pixels]] = {
             name: partial(self._read, file) for name, file in files.items()
         }
         # Data may not match images that a probe changed.
-        changed = any(PurePosixPath(file).name.startswith(CHANGED) for file in question.images)
+        changed = any(
+            PurePosixPath(file).name.startswith(CHANGED) for file in question.images
+        )
         known = kind.file_field is None and not changed and "original" in files
         predictions: dict[str, Callable[[], Prediction]] = {
             letter: partial(self._prediction, question, name, images["original"])
@@ -112,12 +134,18 @@ class Tools:
         evidence = Evidence(images, predictions, LETTERS[: len(ids)], kind)
         tools = {tool.name: tool for tool in (*GENERAL, *kind.tools)}
         usable = [
-            tools[name] for name in self.names if name in tools and tools[name].applies(evidence)
+            tools[name]
+            for name in self.names
+            if name in tools and tools[name].applies(evidence)
         ]
-        sizes = {name: image_size(image_at(self.root, file)) for name, file in files.items()}
+        sizes = {
+            name: image_size(image_at(self.root, file)) for name, file in files.items()
+        }
         return ToolBox(evidence, usable, sizes)
 
-    def _prediction(self, question: Question, name: str, image: Callable[[], Pixels]) -> Prediction:
+    def _prediction(
+        self, question: Question, name: str, image: Callable[[], Pixels]
+    ) -> Prediction:
         height, width = image().shape[:2]
         prediction = self._predictions.prediction(question.task, name, (height, width))
         classes = question.class_of_interest
@@ -129,10 +157,20 @@ def _images(question: Question) -> dict[str, str]:
     spans = spans_of(question)
     options = [question.images[images_within(question, span)] for span in spans.options]
     first = images_within(question, spans.options[0]).start
-    original = slice(first) if spans.original is None else images_within(question, spans.original)
-    files = {letter: images[-1] for letter, images in zip(LETTERS, options, strict=False) if images}
+    original = (
+        slice(first)
+        if spans.original is None
+        else images_within(question, spans.original)
+    )
+    files = {
+        letter: images[-1]
+        for letter, images in zip(LETTERS, options, strict=False)
+        if images
+    }
     for name in question.images[original]:
-        files["control" if PurePosixPath(name).name.startswith(_CONTROL) else "original"] = name
+        files[
+            "control" if PurePosixPath(name).name.startswith(_CONTROL) else "original"
+        ] = name
     return files
 
 
@@ -140,7 +178,10 @@ class ToolBox:
     """The tools of one question. ``sizes`` are those of its images, as (height, width)."""
 
     def __init__(
-        self, evidence: Evidence, tools: Sequence[Tool], sizes: Mapping[str, tuple[int, int]]
+        self,
+        evidence: Evidence,
+        tools: Sequence[Tool],
+        sizes: Mapping[str, tuple[int, int]],
     ) -> None:
         self._evidence, self._sizes = evidence, sizes
         self._tools = {tool.name: tool for tool in tools}
@@ -192,7 +233,9 @@ class ToolBox:
                 f"the tool must be one of {', '.join(self._tools)}, got {call.name[:40]!r}"
             )
         tool = self._tools[call.name]
-        return tool, checked_arguments(object_of(call.arguments) or {}, tool.schema(self._evidence))
+        return tool, checked_arguments(
+            object_of(call.arguments) or {}, tool.schema(self._evidence)
+        )
 
 
 def _sendable(text: str) -> str:

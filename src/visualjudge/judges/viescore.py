@@ -43,14 +43,17 @@ class VIEscorePipe(ClientPipe):
         meta = {
             "vie_score": scores,
             "raw_response": {
-                f"edited_image_{i}": replies[-1].text for i, (_, replies) in enumerate(outcomes)
+                f"edited_image_{i}": replies[-1].text
+                for i, (_, replies) in enumerate(outcomes)
             },
         }
         kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
         replies = tuple(reply for _, own in outcomes for reply in own)
         unread = next((own[-1] for score, own in outcomes if score is None), None)
         details = {} if unread is None else {"cause": self.cause(unread)}
-        return Judgement({"type": kind, "value": _value(scores), "meta": meta}, replies, details)
+        return Judgement(
+            {"type": kind, "value": _value(scores), "meta": meta}, replies, details
+        )
 
     def most_calls(self, edits: int) -> int:
         """Return the maximum number of calls: that of :class:`ClientPipe` for each edit."""
@@ -83,7 +86,10 @@ class VIEscorePipe(ClientPipe):
         second. A number outside the scale of the prompt's output schema means that the reply has no
         score (GEditBench's rules do not check this).
         """
-        score, dimension = json_response.get("score"), self.prompt_template.prompt_id.split("/")
+        score, dimension = (
+            json_response.get("score"),
+            self.prompt_template.prompt_id.split("/"),
+        )
         if not self._on_scale(score):
             return None
         if not self._gives_list or not isinstance(score, list):
@@ -95,7 +101,9 @@ class VIEscorePipe(ClientPipe):
         return numbers[at] if at < len(numbers) else None
 
     def _on_scale(self, score: Any) -> bool:
-        highest = getattr(OUTPUTS.get(self.prompt_template.output_schema or ""), "highest", None)
+        highest = getattr(
+            OUTPUTS.get(self.prompt_template.output_schema or ""), "highest", None
+        )
         if highest is None or self.rules == "geditbench":
             return True
         numbers = map(_number, score if isinstance(score, list) else [score])
@@ -106,7 +114,11 @@ class VIEscorePipe(ClientPipe):
         scale.
         """
         found = self.object_with(text, "score") or {}
-        return super().cause_in(text) if self._on_scale(found.get("score")) else "other scale"
+        return (
+            super().cause_in(text)
+            if self._on_scale(found.get("score"))
+            else "other scale"
+        )
 
     @property
     def _gives_list(self) -> bool:

@@ -54,10 +54,17 @@ class PromptSet:
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each asset in use that comes from one of ``folders``."""
         store = _store(self.folders)
-        files = {name: store.path(name, version) for name, version in self.used().items()}
-        own = {name: path for name, path in files.items() if not path.is_relative_to(ASSETS)}
+        files = {
+            name: store.path(name, version) for name, version in self.used().items()
+        }
+        own = {
+            name: path
+            for name, path in files.items()
+            if not path.is_relative_to(ASSETS)
+        }
         return {
-            name: hashlib.sha256(read_file(path, "yaml")).hexdigest() for name, path in own.items()
+            name: hashlib.sha256(read_file(path, "yaml")).hexdigest()
+            for name, path in own.items()
         }
 
     def check(self) -> None:
@@ -69,11 +76,15 @@ class PromptSet:
             If there is none; the message lists the available versions.
         """
         known = {
-            version for name, version in _store(self.folders).prompts() if name.startswith(_HOME)
+            version
+            for name, version in _store(self.folders).prompts()
+            if name.startswith(_HOME)
         }
         if self.version not in known:
             versions = ", ".join(sorted(known, key=_number))
-            raise UnknownPrompt(f"--prompts must be one of {versions}, got {self.version!r}")
+            raise UnknownPrompt(
+                f"--prompts must be one of {versions}, got {self.version!r}"
+            )
 
 
 V1 = PromptSet()
@@ -112,7 +123,9 @@ def prompt_set(
 def _folder(given: str) -> str:
     folder = Path(given)
     if not folder.is_dir():
-        raise UsageError(f"--prompts must be a version such as v2 or a folder, got {given!r}")
+        raise UsageError(
+            f"--prompts must be a version such as v2 or a folder, got {given!r}"
+        )
     if not any((folder / _HOME).rglob("v*.yaml")):
         raise UsageError(
             f"--prompts {given}: no asset found; expected files such as questions/layout/v1.yaml"
@@ -139,10 +152,16 @@ def forget() -> None:
 def _version(chosen: PromptSet, name: str) -> str:
     """Return the newest version of ``name`` that is not newer than the chosen one."""
     versions = sorted(
-        (version for known, version in _store(chosen.folders).prompts() if known == name),
+        (
+            version
+            for known, version in _store(chosen.folders).prompts()
+            if known == name
+        ),
         key=_number,
     )
-    older = [version for version in versions if _number(version) <= _number(chosen.version)]
+    older = [
+        version for version in versions if _number(version) <= _number(chosen.version)
+    ]
     return older[-1] if older else chosen.version
 
 

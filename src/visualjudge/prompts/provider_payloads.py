@@ -48,7 +48,10 @@ def openai_style(system: str | None, content: Content, data: Text) -> Json:
     parts = [
         {"type": "text", "text": part}
         if isinstance(part, str)
-        else {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{data(part)}"}}
+        else {
+            "type": "image_url",
+            "image_url": {"url": f"data:{part.mime};base64,{data(part)}"},
+        }
         for part in content
     ]
     first = [{"role": "system", "content": system}] if system else []
@@ -66,7 +69,9 @@ def google_style(system: str | None, content: Content, data: Text) -> Json:
         for part in content
     ]
     shaped: Json = {"contents": [{"role": "user", "parts": parts}]}
-    return shaped | ({"systemInstruction": {"parts": [{"text": system}]}} if system else {})
+    return shaped | (
+        {"systemInstruction": {"parts": [{"text": system}]}} if system else {}
+    )
 
 
 def anthropic_style(system: str | None, content: Content, data: Text) -> Json:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from visualjudge.core.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
+from visualjudge.core.records import (
+    IMAGE_MARK,
+    LETTERS,
+    QuestionType,
+    Size,
+    Span,
+    Spans,
+)
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.vision.contexts import mixed, type_sentence
@@ -111,7 +118,9 @@ def question_prompt(
         "prediction": lambda: _prediction(prompts.asset("layout"), scene, options[0]),
     }
     blocks = (shared or shared_blocks)(kind, scene, said, paraphrase, prompts)
-    return _joined([(name, own[name]() if name in own else block) for name, block in blocks])
+    return _joined(
+        [(name, own[name]() if name in own else block) for name, block in blocks]
+    )
 
 
 def shared_blocks(
@@ -137,7 +146,9 @@ def shared_blocks(
         "prediction": str,
         "final": lambda: _final(layout, kind, paraphrase, len(said)),
     }
-    return tuple((name, _Block(texts[name]())) for name in layout.metadata["layout"][kind])
+    return tuple(
+        (name, _Block(texts[name]())) for name in layout.metadata["layout"][kind]
+    )
 
 
 def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
@@ -163,18 +174,23 @@ def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
             start = len(text) + (len(_GAP) if text else 0)
             text = f"{text}{_GAP if text else ''}{block.text}"
             places[name] = (start, len(text))
-            options += tuple((first + start, end + start) for first, end in block.options)
+            options += tuple(
+                (first + start, end + start) for first, end in block.options
+            )
     return Prompt(text, Spans(options, places.get("original"), places.get("final")))
 
 
 def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
     given = layout.part("given") if scene.original or scene.control else ""
     return layout.part(
-        "role", {"article": scene.task.article, "task": scene.task.prose, "given": given}
+        "role",
+        {"article": scene.task.article, "task": scene.task.prose, "given": given},
     )
 
 
-def _context(prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]) -> list[str]:
+def _context(
+    prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]
+) -> list[str]:
     context = type_of(scene.task.name).context or type_sentence
     return context(prompts.asset("context"), scene, list(said))
 
@@ -191,7 +207,9 @@ def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) 
     )
 
 
-def _options(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]) -> _Block:
+def _options(
+    prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]
+) -> _Block:
     layout = prompts.asset("layout")
     own_prompts = mixed([option.prompt for option in options])
     text, spans = "", tuple[Span, ...]()
@@ -204,16 +222,22 @@ def _options(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown])
     return _Block(text, spans)
 
 
-def _content(prompts: PromptSet, option: Shown, scene: QuestionScene, own_prompt: bool) -> str:
+def _content(
+    prompts: PromptSet, option: Shown, scene: QuestionScene, own_prompt: bool
+) -> str:
     layout = prompts.asset("layout")
     lines = []
     if own_prompt and option.prompt:
         part = (
-            "prompt_of_option_referring" if scene.task.expression else "prompt_of_option_generation"
+            "prompt_of_option_referring"
+            if scene.task.expression
+            else "prompt_of_option_generation"
         )
         lines.append(layout.part(part, {"prompt": option.prompt}))
     if scene.combo:
-        lines.append(layout.part("format_inline", {"format": format_text(scene, prompts)}))
+        lines.append(
+            layout.part("format_inline", {"format": format_text(scene, prompts)})
+        )
         lines.append(layout.part("text_inline", {"text": option.text}))
         lines.append(layout.part("image_inline"))
     else:
@@ -234,7 +258,9 @@ def _prediction(layout: PromptTemplate, scene: QuestionScene, option: Shown) -> 
     return _Block(text, ((0, len(text)),))
 
 
-def _final(layout: PromptTemplate, kind: QuestionType, paraphrase: int, n_options: int) -> str:
+def _final(
+    layout: PromptTemplate, kind: QuestionType, paraphrase: int, n_options: int
+) -> str:
     question = layout.choices[paraphrase % len(layout.choices)]
     example = "".join(letter for letter in "BCAED" if letter in LETTERS[:n_options])
     return layout.part(f"final_{kind}", {"question": question, "example": example})

@@ -48,10 +48,14 @@ def swapped(question: Question) -> Question:
     """
     spans, images = spans_of(question), question.images
     if len(spans.options) != 2:
-        raise DataError(f"only a question of 2 options can be swapped, got {len(spans.options)}")
+        raise DataError(
+            f"only a question of 2 options can be swapped, got {len(spans.options)}"
+        )
     marks = question.prompt.count(IMAGE_MARK)
     if marks != len(images):
-        raise DataError(f"the prompt has {marks} {IMAGE_MARK} marks for {len(images)} images")
+        raise DataError(
+            f"the prompt has {marks} {IMAGE_MARK} marks for {len(images)} images"
+        )
     first, second = (images_within(question, span) for span in spans.options)
     between, after = images[first.stop : second.start], images[second.stop :]
     images = images[: first.start] + images[second] + between + images[first] + after
@@ -91,7 +95,9 @@ def _heads(prompt: str, n_options: int) -> list[re.Match[str]]:
     place = prompt.find(_HEAD)
     found: list[re.Match[str]] = []
     for letter in LETTERS[:n_options] if place >= 0 else "":
-        match = re.compile(rf"^[ \t]*{letter}\.(?=\s|$)", re.MULTILINE).search(prompt, place)
+        match = re.compile(rf"^[ \t]*{letter}\.(?=\s|$)", re.MULTILINE).search(
+            prompt, place
+        )
         if match is None:
             break
         found.append(match)

@@ -79,7 +79,9 @@ class PromptTemplate:
 
     def render_system(self, values: Fields = _NOTHING) -> str | None:
         """Return the system text with its placeholders filled, or None if there is none."""
-        return None if self.system is None else fill(self.system, values, where=self.name)
+        return (
+            None if self.system is None else fill(self.system, values, where=self.name)
+        )
 
     def part(self, key: str, values: Fields = _NOTHING) -> str:
         """Return the named text with its placeholders filled.
@@ -101,14 +103,18 @@ class PromptTemplate:
         """
         where = f"{self.name}, part {key!r}"
         found = [
-            match.span() for match in PLACEHOLDER.finditer(self._part(key)) if match[1] == name
+            match.span()
+            for match in PLACEHOLDER.finditer(self._part(key))
+            if match[1] == name
         ]
         if len(found) != 1:
             raise PromptError(
                 f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(found)}"
             )
         (start, end), text = found[0], self._part(key)
-        return fill(text[:start], values, where=where), fill(text[end:], values, where=where)
+        return fill(text[:start], values, where=where), fill(
+            text[end:], values, where=where
+        )
 
     def _part(self, key: str) -> str:
         try:
@@ -132,8 +138,14 @@ def fill(text: str, values: Fields, *, where: str) -> str:
     """
     missing = {name for name in PLACEHOLDER.findall(text) if values.get(name) is None}
     if missing:
-        raise PromptError(f"prompt {where}: no value for placeholder {', '.join(sorted(missing))}")
-    return PLACEHOLDER.sub(lambda match: str(values[match[1]]), text) if "{{" in text else text
+        raise PromptError(
+            f"prompt {where}: no value for placeholder {', '.join(sorted(missing))}"
+        )
+    return (
+        PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+        if "{{" in text
+        else text
+    )
 
 
 class PromptAssetStore:
@@ -184,7 +196,8 @@ class PromptAssetStore:
         parts = dict(asset.parts)
         for root in self._added:
             files = (
-                root / asset.prompt_id / f"{version}.yaml" for version in (asset.version, "v1")
+                root / asset.prompt_id / f"{version}.yaml"
+                for version in (asset.version, "v1")
             )
             for path in islice((file for file in files if file.is_file()), 1):
                 parts = {**_parse(path, asset.prompt_id, path.stem).parts, **parts}
@@ -233,7 +246,11 @@ class PromptAssetStore:
         near = get_close_matches(prompt_id, known, 1, 0.8)
         raise UnknownPrompt(
             f"there is no prompt {prompt_id!r}; "
-            + (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}")
+            + (
+                f"did you mean {near[0]!r}?"
+                if near
+                else f"there are: {', '.join(known)}"
+            )
         )
 
 
@@ -260,7 +277,9 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
         texts.pop("user") or "",
         **texts,
         parts=_parts(content.pop("parts", {}), path),
-        choices=tuple(str(_text(choice, "choices", path)) for choice in content.pop("choices", ())),
+        choices=tuple(
+            str(_text(choice, "choices", path)) for choice in content.pop("choices", ())
+        ),
         metadata=content,
     )
 
@@ -282,7 +301,9 @@ def _from_blocks(content: Json, path: Path) -> Json:
     if not isinstance(blocks, list) or not all(
         isinstance(block, dict) and block for block in blocks
     ):
-        raise PromptError(f"{path}: user_prompt must be a list of text and image blocks")
+        raise PromptError(
+            f"{path}: user_prompt must be a list of text and image blocks"
+        )
     user, before, order = "", None, []
     for number, block in enumerate(blocks, 1):
         kind = next(iter(block))
@@ -310,7 +331,9 @@ def _from_blocks(content: Json, path: Path) -> Json:
 def _image_of(image: Any, where: str) -> tuple[int, int]:
     source = image.get("source") if isinstance(image, dict) else None
     if source not in _EDITS:
-        raise PromptError(f"{where}: image.source must be {' or '.join(_EDITS)}, got {source!r}")
+        raise PromptError(
+            f"{where}: image.source must be {' or '.join(_EDITS)}, got {source!r}"
+        )
     return min(_EDITS.index(source), 1), int(image.get("index") or 0)
 
 
@@ -323,4 +346,7 @@ def _text(value: Any, name: str, path: Path) -> str | None:
 def _parts(parts: Any, path: Path) -> Mapping[str, str]:
     if not isinstance(parts, dict):
         raise PromptError(f"{path}: parts must be a mapping of name to text")
-    return {str(key): str(_text(value, f"parts.{key}", path)) for key, value in parts.items()}
+    return {
+        str(key): str(_text(value, f"parts.{key}", path))
+        for key, value in parts.items()
+    }

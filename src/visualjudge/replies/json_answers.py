@@ -15,7 +15,9 @@ import json_repair
 Object = dict[str, Any]
 # Maximum number of objects to consider.
 _OPENS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
-_DECODER = json.JSONDecoder(strict=False)  # a line feed inside a string is a minor error
+_DECODER = json.JSONDecoder(
+    strict=False
+)  # a line feed inside a string is a minor error
 MOST_OBJECTS, LONGEST_REPAIR = 24, 20_000
 
 _COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
@@ -30,7 +32,9 @@ ANSWER_KEYS = {
     "choice": f"{_COMMON} option selected selected_option correct correct_answer correct_option",
 }
 # Keys of a score's scale, or of its maximum.
-_SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
+_SCALE = re.compile(
+    r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of"
+)
 
 
 # Return an object of slightly malformed JSON; if its last value may be cut, only if it need not be
@@ -56,7 +60,10 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
             value, end = _DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
             closed = text.rfind("}", opening.start()) + 1
-            value, end = repaired(text[opening.start() : closed or len(text)]), len(text)
+            value, end = (
+                repaired(text[opening.start() : closed or len(text)]),
+                len(text),
+            )
         if isinstance(value, dict):
             yield opening.start(), end, value
 
@@ -74,12 +81,20 @@ def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
 # Return the answer under the first of the keys, in the words that the reader expects.
 def _answer_in(value: Object, names: list[str]) -> str | None:
     keys = {re.sub(r"[ -]", "_", str(key).strip().lower()): key for key in value}
-    tops = [re.findall(r"\d+", str(value[keys[name]])) for name in keys if _SCALE.search(name)]
+    tops = [
+        re.findall(r"\d+", str(value[keys[name]]))
+        for name in keys
+        if _SCALE.search(name)
+    ]
     greatest = next((f"/{top[-1]}" for top in tops if top and "score" in names), "")
     for name in names:
         if name in keys:
             return _phrase(value[keys[name]], names) + greatest
-    if "ranking" in names and value and all(str(item) in "ABCDE" for item in value.values()):
+    if (
+        "ranking" in names
+        and value
+        and all(str(item) in "ABCDE" for item in value.values())
+    ):
         return ", ".join(f"{key}: {item}" for key, item in value.items())
     return None
 
@@ -89,6 +104,7 @@ def _phrase(value: Any, names: list[str]) -> str:
         return _answer_in(value, [*names, "value"]) or "?"
     if isinstance(value, list):
         return ", ".join(
-            "?" if isinstance(item, list | dict) else _phrase(item, names) for item in value
+            "?" if isinstance(item, list | dict) else _phrase(item, names)
+            for item in value
         )
     return "?" if value is None or isinstance(value, bool) else str(value)

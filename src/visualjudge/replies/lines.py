@@ -17,7 +17,9 @@ SHORT, MOST_LINES = 120, 200
 
 
 # Return the answer of a first or last line that is nothing else; None without one.
-def read_lines(raw: str, clean: str, alone: Sequence[Mark], asked: Asked) -> Mark | None:
+def read_lines(
+    raw: str, clean: str, alone: Sequence[Mark], asked: Asked
+) -> Mark | None:
     lines = [line for line in _LINE.finditer(clean) if not line[0].isspace()]
     if (
         asked.kind == "ranking"
@@ -36,14 +38,22 @@ def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
     if mark.start >= lines[-1].start():
         return True
     head, below = (raw[line.start() : line.end()].lstrip() for line in lines[:2])
-    heads = head[:1] in "#-+•" or head[:2] == "* " or (below[:1] in "#-+•*" and ":" in below)
+    heads = (
+        head[:1] in "#-+•"
+        or head[:2] == "* "
+        or (below[:1] in "#-+•*" and ":" in below)
+    )
     return mark.end <= lines[0].end() and not heads
 
 
 # Return the order of a reply that is nothing else, or of a list below a label, or of a list of
 # places ("1. B: sharp") that is not in the order of the letters.
 def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | None:
-    whole = stated(words(clean.strip(), asked), asked) if len(clean.strip()) < SHORT else None
+    whole = (
+        stated(words(clean.strip(), asked), asked)
+        if len(clean.strip()) < SHORT
+        else None
+    )
     if (
         whole is not None
         and whole.bare
@@ -58,16 +68,28 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
     ]
     items = [n for n, head in enumerate(heads) if head][-len(asked.letters) :]
     one = (
-        order_of([heads[n][-1] for n in items], asked) if len(items) == len(asked.letters) else None
+        order_of([heads[n][-1] for n in items], asked)
+        if len(items) == len(asked.letters)
+        else None
     )
-    places = [word.number for n in items for word in heads[n] if word.number is not None]
-    if one is None or one[0] is None or places != sorted(places):  # counted down to the best
+    places = [
+        word.number for n in items for word in heads[n] if word.number is not None
+    ]
+    if (
+        one is None or one[0] is None or places != sorted(places)
+    ):  # counted down to the best
         return None
     before = lines[items[0] - 1] if items[0] else None
-    labelled = before is not None and is_label(words(clean, asked, *before.span()), asked)
-    numbered = all(any(w.number is not None or w.of("place") for w in heads[n]) for n in items)
+    labelled = before is not None and is_label(
+        words(clean, asked, *before.span()), asked
+    )
+    numbered = all(
+        any(w.number is not None or w.of("place") for w in heads[n]) for n in items
+    )
     if labelled or (numbered and before is None and one[0] != asked.letters):
-        return Mark(one[0], None, heads[items[0]][-1].start, heads[items[-1]][-1].end, "list")
+        return Mark(
+            one[0], None, heads[items[0]][-1].start, heads[items[-1]][-1].end, "list"
+        )
     return None
 
 
@@ -75,9 +97,14 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
 def _head(said: Sequence[Word]) -> Sequence[Word]:
     at = next((n for n, word in enumerate(said) if word.option), len(said))
     beside = all(
-        not w.text[0].isalnum() or w.number is not None or w.of("noun", "place") for w in said[:at]
+        not w.text[0].isalnum() or w.number is not None or w.of("noun", "place")
+        for w in said[:at]
     )
-    ends = at + 1 >= len(said) or said[at + 1].text in ":-–—.,;|()" or said[at + 1].of("noun")
+    ends = (
+        at + 1 >= len(said)
+        or said[at + 1].text in ":-–—.,;|()"
+        or said[at + 1].of("noun")
+    )
     return said[: at + 1] if at < len(said) and beside and ends else ()
 
 
@@ -98,7 +125,8 @@ def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
     named = [
         n
         for n, word in enumerate(around)
-        if word.start >= found.start and (word.option or len(word.text) == len(found.value) > 2)
+        if word.start >= found.start
+        and (word.option or len(word.text) == len(found.value) > 2)
     ] or [0]
     ways = _directions(around)
     unclear = not ways and any(

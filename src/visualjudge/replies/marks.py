@@ -23,11 +23,15 @@ from visualjudge.replies.words import (
 )
 
 LONGEST_HEAD, NEAR, SHORT, MOST_SENTENCES, MOST_MARKS = 90, 40, 80, 1_000, 100
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}")
+_BOX = re.compile(
+    r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}"
+)
 _BEGUN_BOX = re.compile(r"<\|begin_of_box\|>(.{0,400}?)<\|end_of_box\|>", re.S)
 # A tag may be open at the end, where the stop word of the request was the closing one.
 _TAG = re.compile(r"<([A-Za-z_]{3,14})>([^<]{1,400})(?=<|\Z)")
-_BRACKETS = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]")
+_BRACKETS = re.compile(
+    r"\[\[([^\[\]\n]{1,60})\]\]|\[([AB] ?[>=~<]{1,2} ?[^\[\]\n]{1,14})\]"
+)
 _BRACKETED_ORDER = re.compile(r"\[\[(?![^\]]{121})([^\n]{1,120})\]\]")
 _FRAMES = {
     _BOX: "box",
@@ -38,7 +42,19 @@ _FRAMES = {
 }
 # Lists whose words may stand behind an answer: a noun, a reason, a scale, a link of an order.
 _FOLLOWING = frozenset(
-    ["noun", "because", "so", "than", "then", "best", "worst", "first", "second", "place", "to"]
+    [
+        "noun",
+        "because",
+        "so",
+        "than",
+        "then",
+        "best",
+        "worst",
+        "first",
+        "second",
+        "place",
+        "to",
+    ]
 ).union(["middle", "points", "of ten"])
 _OUT_OF_TEN = re.compile(
     r"\d(?<![\d.,/(-]\d)\d?(?:[.,]\d+)? ?(?:/|out of|von|sur|из) ?10\b(?![.,/]?\d)"
@@ -71,7 +87,9 @@ class Mark:
     prose: bool = False
 
 
-def marks_of(text: str, clean: str, said: Sequence[Mark], asked: Asked, since: int) -> list[Mark]:
+def marks_of(
+    text: str, clean: str, said: Sequence[Mark], asked: Asked, since: int
+) -> list[Mark]:
     """Return every mark that ends behind ``since`` and says something of the options, in order.
 
     ``clean`` is the same text without markup, at the same positions, ``said`` its statements. A box
@@ -83,25 +101,37 @@ def marks_of(text: str, clean: str, said: Sequence[Mark], asked: Asked, since: i
     for start, end, opened, closed, rule in _framed(text, asked, since):
         one = stated(words(clean, asked, opened, closed), asked)
         if one is not None:
-            cause = None if rule == "box" and one.cause == "unknown option" else one.cause
+            cause = (
+                None if rule == "box" and one.cause == "unknown option" else one.cause
+            )
             found.append(Mark(one.value, cause, start, end, rule))
-    found = [mark for mark in found if not any(a <= mark.start < b for _, a, b in objects)]
+    found = [
+        mark for mark in found if not any(a <= mark.start < b for _, a, b in objects)
+    ]
     for answer, start, end in objects:
         if (one := stated(words(plain(answer), asked), asked)) is not None:
             found.append(Mark(one.value, one.cause, start, end, "JSON"))
     found.sort(key=lambda mark: (mark.end, mark.start))
     ends = [0, *(mark.end for mark in found)]
-    return [m for m, end in zip(found, ends, strict=False) if not _denied(clean, m, end, asked)]
+    return [
+        m
+        for m, end in zip(found, ends, strict=False)
+        if not _denied(clean, m, end, asked)
+    ]
 
 
 # Yield boxes, tags and brackets (start, end, start and end of the content, rule): the last of
 # each, because a reply may repeat one without end.
-def _framed(text: str, asked: Asked, since: int) -> Iterator[tuple[int, int, int, int, str]]:
+def _framed(
+    text: str, asked: Asked, since: int
+) -> Iterator[tuple[int, int, int, int, str]]:
     for form, rule in _FRAMES.items():
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
         for found in list(form.finditer(text))[-MOST_MARKS:]:
-            if found.end() > since and (rule != "tag" or found[1].lower() in source()["tags"]):
+            if found.end() > since and (
+                rule != "tag" or found[1].lower() in source()["tags"]
+            ):
                 yield *found.span(), *found.span(found.lastindex or 1), rule
 
 
@@ -118,12 +148,16 @@ def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
     ]
 
 
-def statements(clean: str, asked: Asked, since: int, until: int) -> list[tuple[Mark, bool]]:
+def statements(
+    clean: str, asked: Asked, since: int, until: int
+) -> list[tuple[Mark, bool]]:
     """Return the sentences that begin between two positions and are an answer, or a label and an
     answer (rule ``label``), each with whether it is a whole line; a label on a line of its own
     belongs to the next line.
     """
-    spans = _spans(clean, asked, clean.rfind("\n", 0, len(clean[: max(since, 0)].rstrip())))
+    spans = _spans(
+        clean, asked, clean.rfind("\n", 0, len(clean[: max(since, 0)].rstrip()))
+    )
     if since >= 0 and not (spans and spans[0][0] < since):
         spans = _spans(clean, asked, 0)
     found, label = list[tuple[Mark, bool]](), list[Word]()
@@ -138,7 +172,9 @@ def statements(clean: str, asked: Asked, since: int, until: int) -> list[tuple[M
                 start = one.led_by[0].start if labelled else one.start
                 place = start, one.end, "label" if labelled else "line"
                 final = holds(one.led_by, "final")
-                alone = one.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
+                alone = (
+                    one.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
+                )
                 found.append((Mark(one.value, one.cause, *place, final), bool(alone)))
         label = [*said, Word("\n", end, end)] if said and is_label(said, asked) else []
     return found
@@ -149,7 +185,9 @@ def statements(clean: str, asked: Asked, since: int, until: int) -> list[tuple[M
 def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
     says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
     reached = says.end() if says else end
-    if (says is None and end - begin > SHORT) or clean[reached : reached + 2].lower() == "'s":
+    if (says is None and end - begin > SHORT) or clean[
+        reached : reached + 2
+    ].lower() == "'s":
         return []
     after = TOKEN.search(clean, reached, end)
     if after is not None and not (_may_follow(after[1]) or (says and says[0] == "I")):
@@ -164,7 +202,9 @@ def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
 @lru_cache(4096)
 def _may_follow(part: str) -> bool:
     odd = len(part) < 2 or not part.isalpha() or part in ("or", "and", "percent")
-    return odd or bool(lists().get(part.lower(), {"": set()}).get("", _FOLLOWING) & _FOLLOWING)
+    return odd or bool(
+        lists().get(part.lower(), {"": set()}).get("", _FOLLOWING) & _FOLLOWING
+    )
 
 
 # Return whether a word begins an entry of a list, or is a letter or a mark.
@@ -182,13 +222,21 @@ def _is_known(part: str) -> bool:
 def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
     late = (found for found in _OUT_OF_TEN.finditer(clean) if found.end() > since)
     for found in list(late)[-MOST_MARKS:] if "10" in clean else ():
-        begin = max(clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD)
+        begin = max(
+            clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD
+        )
         before = words(clean, asked, begin, found.start())
-        clause = max((n for n, word in enumerate(before) if word.text in ",.;"), default=-1)
+        clause = max(
+            (n for n, word in enumerate(before) if word.text in ",.;"), default=-1
+        )
         named = any(word.text == ":" for word in before[clause + 1 :])
         one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
         counted = holds(before[clause + 1 :], "counts")
-        if one is not None and not counted and (not named or is_label(before[clause + 1 :], asked)):
+        if (
+            one is not None
+            and not counted
+            and (not named or is_label(before[clause + 1 :], asked))
+        ):
             yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
 
 
@@ -197,7 +245,9 @@ def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
     begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
     before = words(clean, asked, begin, mark.start)
     before = before[:-1] if before[-1:] and before[-1].text == ":" else before
-    bounds = [n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")]
+    bounds = [
+        n for n, w in enumerate(before) if w.text in BREAKS | {"?"} or w.of("but", "so")
+    ]
     clause = before[bounds[-1] :] if bounds else before
     denied = holds(clause, "denies", "worse", "blames", "supposes", "cannot")
     return denied or (mark.rule == "label" and holds(before, "if"))

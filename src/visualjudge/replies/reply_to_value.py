@@ -42,7 +42,9 @@ Cause = Literal[
 _TOP = re.compile(
     r"(?:out of|/|max(?:imum)?\b:?|\d ?-|\d to) ?(?:a )?(?:possible )?(\d+)\b(?!\.\d)"
 )
-_SCALE = re.compile(r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I)
+_SCALE = re.compile(
+    r"scale\b[^\n\d]{0,20}\d+\s*(?:-|to|–)\s*(\d+)\b|\d-(\d+) scale", re.I
+)
 _ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
 LONGEST_REPLY, LONGEST_AFTER, NEAR, SHORT = 2**20, 2_000, 40, 60
@@ -109,7 +111,9 @@ def read_reply(
     """
     letters = {"pairwise": "AB", "ranking": LETTERS[:n_options], "scoring": ""}
     if question_type not in letters:
-        raise ValueError(f"question_type must be one of {[*letters]}, got {question_type!r}")
+        raise ValueError(
+            f"question_type must be one of {[*letters]}, got {question_type!r}"
+        )
     return _ENDED.get(finish_of(finish_reason)) or (
         _read if len(text) <= SHORT else _read.__wrapped__
     )(
@@ -149,7 +153,9 @@ def _read(
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
     cause = "cut" if text.strip() and not spoken.strip() else found.cause
-    return Reading(FAILED, "unparseable", "tie" if refused_tie else cast("Cause", cause))
+    return Reading(
+        FAILED, "unparseable", "tie" if refused_tie else cast("Cause", cause)
+    )
 
 
 # Return the answer of a reply without its thoughts; without a value, it has a cause.
@@ -162,8 +168,14 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
         found = _kept(clean, found, asked)
     elif prose and found.cause == "no answer":
         begin = max(begin, end - LONGEST_PARAGRAPH, 0)
-        found = replace(read_sentences(sentences(clean, asked, begin), asked), prose=True)
-    if asked.kind == "scoring" and found.value is not None and _other_scale(clean, found):
+        found = replace(
+            read_sentences(sentences(clean, asked, begin), asked), prose=True
+        )
+    if (
+        asked.kind == "scoring"
+        and found.value is not None
+        and _other_scale(clean, found)
+    ):
         return replace(found, value=None, cause="other scale")
     return best_first(clean, found, asked) if asked.kind == "ranking" else found
 
@@ -209,9 +221,21 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
     begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
     if begin < since:
         return None
-    rivals = [mark for mark in deciding if mark.start > begin and (mark.value, mark.cause) != said]
-    final = asked.kind == "scoring" and last.final and not any(mark.final for mark in rivals)
-    if not rivals or final or retracts(sentences(clean, asked, rivals[-1].end, last.end)):
+    rivals = [
+        mark
+        for mark in deciding
+        if mark.start > begin and (mark.value, mark.cause) != said
+    ]
+    final = (
+        asked.kind == "scoring"
+        and last.final
+        and not any(mark.final for mark in rivals)
+    )
+    if (
+        not rivals
+        or final
+        or retracts(sentences(clean, asked, rivals[-1].end, last.end))
+    ):
         return last
     return replace(last, value=None, cause="several answers")
 

@@ -9,7 +9,14 @@ from itertools import islice, pairwise
 
 from visualjudge.core.records import TURNED
 from visualjudge.replies.marks import Mark
-from visualjudge.replies.values import BOTH_BAD, GREATEST, TIE, names_another, stated, without_scale
+from visualjudge.replies.values import (
+    BOTH_BAD,
+    GREATEST,
+    TIE,
+    names_another,
+    stated,
+    without_scale,
+)
 from visualjudge.replies.words import Asked, Word, holds, may_hold, plain, source, words
 
 LONGEST_PARAGRAPH, LONGEST_REFUSAL, LONGEST_GAP = 2_000, 1_000, 5
@@ -18,7 +25,18 @@ _BREAKS = frozenset(",;:()-–—")
 _ASPECTS = ("for", "in", "regarding", "concerning")
 _STEP = re.compile(r"\{[^}]+\}|…|[^\s{}…]+")
 _KEEPS = frozenset(
-    ("so", "better", "worse", "is", "chooses", "bad", "tie", "denies", "answer", "is better")
+    (
+        "so",
+        "better",
+        "worse",
+        "is",
+        "chooses",
+        "bad",
+        "tie",
+        "denies",
+        "answer",
+        "is better",
+    )
 ) | {"limits"}
 _OF_PLACES = (
     "best",
@@ -51,7 +69,9 @@ def phrases() -> Mapping[str, Sequence[Phrase]]:
 
 
 # Return the sentences between two positions.
-def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> list[list[Word]]:
+def sentences(
+    text: str, asked: Asked, start: int, end: int | None = None
+) -> list[list[Word]]:
     said = words(text, asked, start, min(start + LONGEST_PARAGRAPH, end or len(text)))
     ends = [n for n, word in enumerate(said, 1) if word.text in _STOPS]
     return [said[a:b] for a, b in pairwise([0, *ends, len(said)]) if a < b]
@@ -59,7 +79,9 @@ def sentences(text: str, asked: Asked, start: int, end: int | None = None) -> li
 
 # Return whether a sentence takes back what stands before.
 def retracts(found: Iterable[Sequence[Word]]) -> bool:
-    named = (islice((word for word in said if word.text[0].isalnum()), 2) for said in found)
+    named = (
+        islice((word for word in said if word.text[0].isalnum()), 2) for said in found
+    )
     return any(word.of("retracts") for first in named for word in first)
 
 
@@ -71,30 +93,48 @@ def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
         if any(w.option for w in said) and holds(said, "supposes", "if"):
             cause = "hedge"
         if said[-1].text != "?":
-            claims += _ranked(said, asked) if asked.kind == "ranking" else _claims(said, asked)
+            claims += (
+                _ranked(said, asked)
+                if asked.kind == "ranking"
+                else _claims(said, asked)
+            )
     claims += _last(found, asked)
-    values = {claim.value for claim in claims if not (claims[-1].final and claim is not claims[-1])}
+    values = {
+        claim.value
+        for claim in claims
+        if not (claims[-1].final and claim is not claims[-1])
+    }
     if len(values) == 1:
         return claims[-1]
-    return Mark(None, "tie" if TIE in values else "several answers" if values else cause)
+    return Mark(
+        None, "tie" if TIE in values else "several answers" if values else cause
+    )
 
 
 # Return the answer that the last sentence is, unless it answers a question or ends a list.
 def _last(found: Sequence[Sequence[Word]], asked: Asked) -> list[Mark]:
     one = stated(found[-1], asked) if found else None
     before = found[-2] if len(found) > 1 else [Word("."), Word(".")]
-    listed = (len(before) < 5 and any(word.option for word in before)) or stated(before, asked)
+    listed = (len(before) < 5 and any(word.option for word in before)) or stated(
+        before, asked
+    )
     numbered = len(before) > 1 and before[-2].number is not None
     if one is None or one.value is None or listed or numbered or before[-1].text == "?":
         return []
     opened = any(word.text == ":" for word in one.led_by) and not one.labelled
-    return [Mark(one.value, None, one.start, one.end, "line")] if one.bare and not opened else []
+    return (
+        [Mark(one.value, None, one.start, one.end, "line")]
+        if one.bare and not opened
+        else []
+    )
 
 
 # Return what one sentence states; ``final`` is what follows "but" or "so".
 def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
     named = ("chooses", "compares") if any(word.option for word in said) else ()
-    forms = {"scoring": ("scores",), "pairwise": (*named, "ties", "bad")}.get(asked.kind, named)
+    forms = {"scoring": ("scores",), "pairwise": (*named, "ties", "bad")}.get(
+        asked.kind, named
+    )
     kept = [
         word
         for word in without_scale(said, asked)
@@ -116,13 +156,19 @@ def _claims(said: Sequence[Word], asked: Asked) -> list[Mark]:
 # Return the first and second steps of phrases that a word fits.
 @lru_cache(4096)
 def _steps(option: bool, text: str, kinds: frozenset[str]) -> Sequence[str]:
-    fits = ("{X}", "{Y}") if option else ("{n}", text, *(f"{{{kind}}}" for kind in sorted(kinds)))
+    fits = (
+        ("{X}", "{Y}")
+        if option
+        else ("{n}", text, *(f"{{{kind}}}" for kind in sorted(kinds)))
+    )
     return tuple(step for step in fits if step in phrases())
 
 
 # Return the phrases of some kinds whose first two steps are among these, longest first.
 @lru_cache(4096)
-def _rows(forms: Sequence[str], first: Sequence[str], second: Sequence[str]) -> Sequence[Phrase]:
+def _rows(
+    forms: Sequence[str], first: Sequence[str], second: Sequence[str]
+) -> Sequence[Phrase]:
     return sorted(
         (
             row
@@ -135,11 +181,17 @@ def _rows(forms: Sequence[str], first: Sequence[str], second: Sequence[str]) -> 
 
 
 # Return what a phrase states at a word, and where it ends.
-def _claim(row: Phrase, kept: Sequence[Word], at: int, asked: Asked) -> tuple[Mark, int] | None:
+def _claim(
+    row: Phrase, kept: Sequence[Word], at: int, asked: Asked
+) -> tuple[Mark, int] | None:
     kind, steps = row
     slots: dict[str, Word] = {}
     end = _fits(steps, kept, at, slots)
-    other = TURNED.get(slots["Y"].option) if "Y" in slots and asked.letters == "AB" else None
+    other = (
+        TURNED.get(slots["Y"].option)
+        if "Y" in slots and asked.letters == "AB"
+        else None
+    )
     letter = slots["X"].option if "X" in slots else other
     number = slots["n"].number if "n" in slots else None
     tie = {"ties": TIE, "bad": BOTH_BAD}.get(kind)
@@ -161,7 +213,10 @@ def _fits(
             longest = next((k for k, end in enumerate(ends) if end), len(kept) - at)
             gaps = range(min(LONGEST_GAP, longest) + 1)
             return next(
-                filter(None, (_fits(steps[n + 1 :], kept, at + k, slots) for k in gaps)), None
+                filter(
+                    None, (_fits(steps[n + 1 :], kept, at + k, slots) for k in gaps)
+                ),
+                None,
             )
         word, name = kept[at] if at < len(kept) else Word(""), step.strip("{}")
         fits = (
@@ -169,7 +224,8 @@ def _fits(
             if name == "n"
             else word.option not in ("", *(one.option for one in slots.values()))
             if name in ("X", "Y")
-            else not word.option and (word.of(name) if step[0] == "{" else word.text == step)
+            else not word.option
+            and (word.of(name) if step[0] == "{" else word.text == step)
         )
         if not fits:
             return None
@@ -189,24 +245,34 @@ def _stands(kind: str, kept: Sequence[Word], at: int, end: int) -> bool:
     against = ("denies", "supposes", "if", "worse", "blames", "cannot")
     denied = holds(lead, *against) or holds(kept[at:end], "supposes")
     limited = holds(rest, "if") or holds(rest[:5], "worse", "blames")
-    part = kept[at].option and any(w.text.isalpha() and not w.kinds for w in kept[at - 1 : at])
+    part = kept[at].option and any(
+        w.text.isalpha() and not w.kinds for w in kept[at - 1 : at]
+    )
     aspect = any(word.text in _ASPECTS and not word.of("so") for word in lead[:1])
     named = {"", *(word.option for word in kept[at:end])}
-    others = any(word.option not in named for word in lead) or names_another(named, rest)
+    others = any(word.option not in named for word in lead) or names_another(
+        named, rest
+    )
     if denied or limited or part or aspect or others:
         return False
     if kind == "scores":
         beside = ("noun", "because", "score", "points", "of ten", "so", "but")
         alone = all(word.number in (None, 10.0) for word in rest)
-        return alone and (not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside))
+        return alone and (
+            not rest or not rest[0].text[0].isalnum() or rest[0].of(*beside)
+        )
     joined = bool(rest) and rest[0].of("then") and not any(w.option for w in rest[1:2])
     hyphened = rest[:1] and rest[0].text == "-" and rest[0].start == kept[end - 1].end
     ends = not rest or (rest[0].text in (_STOPS | _BREAKS) - {":"} and not hyphened)
     if ends or joined or _concludes(kept[at:end], rest):
         return True
-    follows = ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
+    follows = (
+        ("answer", "noun") if kind == "compares" else ("limits", "answer", "better")
+    )
     than = rest[0].of("than") and not rest[0].of("because")
-    away = rest[0].option or (rest[0].of("limits") and any(word.option for word in rest))
+    away = rest[0].option or (
+        rest[0].of("limits") and any(word.option for word in rest)
+    )
     if away or (than and not any(word.option for word in rest[1:4])):
         return False
     return rest[0].of("than", "because", "but", "so", *follows)

@@ -15,8 +15,12 @@ _THOUGHT = re.compile(
     r"|<\|?(/?)([a-z_:]{3,18}(?:9[45])?)\|?>|[◁\[](/?)(think)[▷\]]"
 )
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
-_TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
-_LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|quad|[,;!()\[\]])")
+_TAG = re.compile(
+    r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]"
+)
+_LATEX = re.compile(
+    r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|quad|[,;!()\[\]])"
+)
 # Struck words, a line with an empty box or a cross, and the mark of a ticked box.
 _STRUCK = re.compile(
     r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>"
@@ -37,7 +41,12 @@ def without_thoughts(text: str) -> str:
     lowered = text.lower()
     if len(lowered) != len(text) or not any(mark in lowered for mark in _MAY_THINK):
         return text
-    pieces, at, whole, thoughts = list[str](), 0, len(text.rstrip()), source()["thoughts"]
+    pieces, at, whole, thoughts = (
+        list[str](),
+        0,
+        len(text.rstrip()),
+        source()["thoughts"],
+    )
     begun: int | None = None
     for mark in _THOUGHT.finditer(lowered):
         closing, name = (group for group in mark.groups() if group is not None)

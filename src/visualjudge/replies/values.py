@@ -14,10 +14,16 @@ TIE, BOTH_BAD, GREATEST = "tie", "both_bad", 10.0
 # Marks that end an answer.
 BREAKS = frozenset(",;:.!-–—\n(")
 # Marks that may lead an answer.
-_AROUND = BREAKS | frozenset("=<>~≈→[]{}()|/'\\") | {"boxed", "text", "textbf", "mathrm", "->"}
+_AROUND = (
+    BREAKS
+    | frozenset("=<>~≈→[]{}()|/'\\")
+    | {"boxed", "text", "textbf", "mathrm", "->"}
+)
 _CLOSE = frozenset(")]}'|\\")
 _SIGNS = frozenset("<>=~")
-_ALSO = frozenset(("or", "and", "/", "|", "+", "&", ",", "oder", "und", "ou", "et", "或", "和"))
+_ALSO = frozenset(
+    ("or", "and", "/", "|", "+", "&", ",", "oder", "und", "ou", "et", "或", "和")
+)
 _LABELS = {
     "pairwise": ("answer",),
     "choice": ("answer",),
@@ -54,12 +60,17 @@ class Stated:
     def bare(self) -> bool:
         rest = [word for word in self.rest if word.text not in ",.!;>"]
         aside = rest[:1] and (
-            rest[0].text == "(" or rest[0].of("because", "than") or rest[0].text == "not"
+            rest[0].text == "("
+            or rest[0].of("because", "than")
+            or rest[0].text == "not"
         )
-        explained = isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
+        explained = (
+            isinstance(self.value, float) and rest[:1] and rest[0].text in ":-–—"
+        )
         blamed = holds(rest[:6], "worse", "blames")
         return not rest or (
-            not blamed and bool(aside or (explained and all(w.number is None for w in rest)))
+            not blamed
+            and bool(aside or (explained and all(w.number is None for w in rest)))
         )
 
 
@@ -73,15 +84,21 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     at = _lead(kept, asked)
     if any(word.text == "?" for word in said) or at is None:
         return None
-    one = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)(kept[at:], asked)
+    one = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)(
+        kept[at:], asked
+    )
     if one is None:
         return None
     value, cause, stop = one
     while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
         stop += 1
     lead, rest, end = kept[:at], kept[at + stop :], kept[at + stop - 1].end
-    label = next((n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead))
-    labelled = any(word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :])
+    label = next(
+        (n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead)
+    )
+    labelled = any(
+        word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :]
+    )
     return Stated(value, cause, kept[at].start, end, lead, rest, labelled)
 
 
@@ -93,7 +110,11 @@ def is_label(said: Sequence[Word], asked: Asked) -> bool:
 
 # Return whether a word before an answer changes none.
 def _may_lead(word: Word, asked: Asked) -> bool:
-    if word.option or word.unknown or (word.number is not None and asked.kind != "ranking"):
+    if (
+        word.option
+        or word.unknown
+        or (word.number is not None and asked.kind != "ranking")
+    ):
         return False
     listed = not word.kinds.isdisjoint(_LEADING[asked.kind])
     return listed or word.text in _AROUND or word.number is not None
@@ -101,24 +122,33 @@ def _may_lead(word: Word, asked: Asked) -> bool:
 
 # Return the index of the answer: the first word that is not of those that may lead it.
 def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
-    lead = next((n for n, word in enumerate(kept) if not _may_lead(word, asked)), len(kept))
+    lead = next(
+        (n for n, word in enumerate(kept) if not _may_lead(word, asked)), len(kept)
+    )
     ties = (n for n, word in enumerate(kept[: lead + 1]) if word.of("tie", "bad"))
     at = min(lead, next(ties, lead)) if asked.kind == "pairwise" else lead
     if at < len(kept):
         before = kept[at - 1] if at and asked.kind == "scoring" else _NOTHING
         counted = before.of("noun") and not before.of("score", "filler")
         signed = before.text in ("-", "–") and before.end == kept[at].start
-        return None if counted or signed or before.text in ("<", ">", "<=", ">=") else at
+        return (
+            None if counted or signed or before.text in ("<", ">", "<=", ">=") else at
+        )
     # "b." and "option a": the letter may be a word that changes no answer
     last = max((n for n, word in enumerate(kept) if word.text.isalpha()), default=0)
-    small = kept and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
+    small = (
+        kept and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
+    )
     return last if small else None
 
 
 def _letter(kept: Sequence[Word], asked: Asked) -> Found:
     first = kept[0]
     if not first.option and first.of("tie", "bad") and asked.kind == "pairwise":
-        ends = all(w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS for w in kept[1:])
+        ends = all(
+            w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS
+            for w in kept[1:]
+        )
         return (BOTH_BAD if first.of("bad") else TIE, None, len(kept)) if ends else None
     letter = first.option or first.text.upper()
     rest = [
@@ -147,7 +177,9 @@ def _ends(rest: Sequence[Word]) -> bool:
 
 # Return whether the sentence goes on with another option that is not set aside: "A, B".
 def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
-    ends = (word.text in (*".\n;", "not") or word.of("because", "than") for word in rest)
+    ends = (
+        word.text in (*".\n;", "not") or word.of("because", "than") for word in rest
+    )
     stop = next((n for n, end in enumerate(ends) if end), len(rest))
     return any(word.option not in named for word in rest[:stop])
 
@@ -155,20 +187,28 @@ def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
 # Return the value of "A > B", "A = B = Bad" and their like.
 def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
     sign, other = rest[0].text, rest[1].option
-    graded = len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
+    graded = (
+        len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
+    )
     behind = rest[4 if graded else 2 :]
     goes_on = bool(behind) and behind[0].text not in BREAKS
     if other == letter or len(asked.letters) > 2 or len(set(sign)) > 1 or goes_on:
         return None, "several answers", 3
     if sign[0] in "=~":
-        return BOTH_BAD if graded and rest[3].text == "bad" else TIE, None, len(rest) + 1
+        return (
+            BOTH_BAD if graded and rest[3].text == "bad" else TIE,
+            None,
+            len(rest) + 1,
+        )
     return letter if sign[0] == ">" else other, None, 3
 
 
 # Return the words without the scale of a score: "(0-10)", "out of 10" before it.
 def without_scale(said: Sequence[Word], asked: Asked) -> Sequence[Word]:
     for at in range(
-        len(said) - 2 if asked.kind == "scoring" and any(w.number == GREATEST for w in said) else 0
+        len(said) - 2
+        if asked.kind == "scoring" and any(w.number == GREATEST for w in said)
+        else 0
     ):
         low, link, high = said[at : at + 3]
         spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
@@ -192,9 +232,17 @@ def _score(kept: Sequence[Word], _asked: Asked) -> Found:
         return None, "other scale", at
     ranges = after.text in _ALSO or after.of("to") or after.text in "-–"
     aside = any(w.number is not None for w in kept[at : at + 8]) and after.text == "("
-    if aside or (then.number is not None and ranges) or "or" in [w.text for w in kept[at : at + 2]]:
+    if (
+        aside
+        or (then.number is not None and ranges)
+        or "or" in [w.text for w in kept[at : at + 2]]
+    ):
         return None, "several answers", at
-    return (number, None, at) if _ends([w for w in kept[at:] if w.text not in _CLOSE]) else None
+    return (
+        (number, None, at)
+        if _ends([w for w in kept[at:] if w.text not in _CLOSE])
+        else None
+    )
 
 
 # Return the order that options and links state, as written.
@@ -203,27 +251,48 @@ def order_of(kept: Sequence[Word], asked: Asked) -> Found:
     if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
         return spelt, None, 1
     stop = next((n for n, word in enumerate(kept) if not _links(word)), len(kept))
-    letters = [n for n, word in enumerate(kept[:stop]) if word.option][: len(asked.letters)]
+    letters = [n for n, word in enumerate(kept[:stop]) if word.option][
+        : len(asked.letters)
+    ]
     if len(letters) < 2:
         return None
     at = letters[-1] + 1
     rest = [word for word in kept[at:] if word.text not in _CLOSE]
     order = "".join(kept[n].option for n in letters)
-    signs = {word.text[0] for word in kept[:at] if word.text and set(word.text) <= _SIGNS}
+    signs = {
+        word.text[0] for word in kept[:at] if word.text and set(word.text) <= _SIGNS
+    }
     mixed = bool(signs) and any(word.text == "," for word in kept[:at])
     places = [word.number for word in kept[:at] if word.number is not None]
-    if places and places not in ([*range(1, len(order) + 1)], [*range(2, len(order) + 1)]):
+    if places and places not in (
+        [*range(1, len(order) + 1)],
+        [*range(2, len(order) + 1)],
+    ):
         return None
     goes_on = any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
-    if any(word.unknown for word in kept[at : stop + 1]) or (goes_on and rest[1].unknown):
+    if any(word.unknown for word in kept[at : stop + 1]) or (
+        goes_on and rest[1].unknown
+    ):
         return None, "unknown option", at
-    if len(set(order)) < len(order) or goes_on or signs - {">", "<"} or len(signs) > 1 or mixed:
+    if (
+        len(set(order)) < len(order)
+        or goes_on
+        or signs - {">", "<"}
+        or len(signs) > 1
+        or mixed
+    ):
         return None, "several answers", at
     if not (_ends(rest) or rest[0].of("best", "worst", "first")):
         return None
-    return (order, None, at) if len(order) == len(asked.letters) else (None, "incomplete", at)
+    return (
+        (order, None, at)
+        if len(order) == len(asked.letters)
+        else (None, "incomplete", at)
+    )
 
 
 def _links(word: Word) -> bool:
     named = word.option or word.number is not None or word.of(*_OF_ORDERS, *_BETWEEN)
-    return bool(named) or word.text in _AROUND | {"and", "&"} or set(word.text) <= _SIGNS
+    return (
+        bool(named) or word.text in _AROUND | {"and", "&"} or set(word.text) <= _SIGNS
+    )

@@ -14,10 +14,14 @@ import yaml
 # A letter of a script that writes blanks between words; in the others each letter is a word.
 _LETTER = r"[^\W\d_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 # Group 1 is the token: a blank before it costs less than a search from the blank on.
-TOKEN = re.compile(rf" ?({_LETTER}+|\n|\d+(?:[.,]\d+)*|(?<!\w)\.\d+|[<>=~]+|[-–—]+>|\S)")
+TOKEN = re.compile(
+    rf" ?({_LETTER}+|\n|\d+(?:[.,]\d+)*|(?<!\w)\.\d+|[<>=~]+|[-–—]+>|\S)"
+)
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
-    for odd, plain in zip("।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True)
+    for odd, plain in zip(
+        "।،؛؟。、≻≫≺【】「」『』｜⁄’‘´½", ".,;?.;>>>[][][]|/'''+", strict=True
+    )
 }
 _PLAIN = _SAME_WIDTH | {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»•👍✅'}
 _CYRILLIC = {"А": "A", "В": "B", "С": "C"}
@@ -66,7 +70,9 @@ def plain(text: str) -> str:
     return text.translate(_PLAIN)
 
 
-def words(text: str, asked: Asked, start: int = 0, end: int | None = None) -> list[Word]:
+def words(
+    text: str, asked: Asked, start: int = 0, end: int | None = None
+) -> list[Word]:
     """Return the words of :func:`plain` text; an entry of several words is one word."""
     found = [
         _word(match, text, asked)
@@ -96,7 +102,9 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
         return Word(lowered, start, end, "", False, number)
     known = letter in asked.letters
     unknown = bool(asked.letters) and not known and letter != "I"
-    return Word(lowered, start, end, letter if known else "", unknown and end - start == 1)
+    return Word(
+        lowered, start, end, letter if known else "", unknown and end - start == 1
+    )
 
 
 # Return what a word says wherever it stands: itself in lower case, its number, and its letter.
@@ -113,14 +121,19 @@ def _alone(said: str) -> tuple[str, float | None, str]:
 
 
 def _is_part(text: str, start: int, end: int, letters: str) -> bool:
-    before, after = text[max(0, start - 2) : start].rjust(2), text[end : end + 2].ljust(2)
+    before, after = (
+        text[max(0, start - 2) : start].rjust(2),
+        text[end : end + 2].ljust(2),
+    )
     joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")
     led = before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
     return (joined and after.lower() != "'s" and after[1] not in letters) or led
 
 
 # Return the end of the longest entry of a word and those from ``at`` on, and the lists with it.
-def _longest(found: Sequence[Word], at: int, node: dict[str, Any]) -> tuple[int, frozenset[str]]:
+def _longest(
+    found: Sequence[Word], at: int, node: dict[str, Any]
+) -> tuple[int, frozenset[str]]:
     end, kinds = at, node.get("", frozenset())
     while at < len(found) and not found[at].option and found[at].text in node:
         node = node[found[at].text]
@@ -134,7 +147,9 @@ def _longest(found: Sequence[Word], at: int, node: dict[str, Any]) -> tuple[int,
 @cache
 def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
     said = {kind[:7]: kind[7:] for kind in kinds}
-    return float(said["number "]) if "number " in said else None, said.get("option ", "")
+    return float(said["number "]) if "number " in said else None, said.get(
+        "option ", ""
+    )
 
 
 # Return ``phrases.yaml`` as parsed; YAML's own words for true and false stay words.

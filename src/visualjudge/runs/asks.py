@@ -27,7 +27,9 @@ from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import image_size
 
 
-def keys_of(settings: RunSettings, question_id: str, question_type: str) -> Iterator[Key]:
+def keys_of(
+    settings: RunSettings, question_id: str, question_type: str
+) -> Iterator[Key]:
     """Yield the keys of a question's verdicts."""
     for order in ORDERS[: 1 + (settings.swap and question_type == "pairwise")]:
         for repeat in range(settings.repeats):
@@ -59,7 +61,9 @@ class Answered:
             verdict = line.verdict
             if verdict is None:
                 continue
-            known.paid = known.paid.plus_call(verdict.extra.get(PAID, verdict.usage), Prices())
+            known.paid = known.paid.plus_call(
+                verdict.extra.get(PAID, verdict.usage), Prices()
+            )
             if retry_errors and verdict.status == "api_error":
                 continue
             key = hash((verdict.id, verdict.order, verdict.repeat))
@@ -88,7 +92,9 @@ def count_asks(
 ) -> tuple[int, int]:
     """Return the number of asks, and how many of them are left."""
     total = left = 0
-    for question_id, kind in columns(questions[: settings.limit], "id", "question_type"):
+    for question_id, kind in columns(
+        questions[: settings.limit], "id", "question_type"
+    ):
         for key in keys_of(settings, question_id, kind):
             total += 1
             left += hash(key) not in done
@@ -172,7 +178,10 @@ def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
     accepted = old.get("unasked") or 0
     if unasked <= accepted:
         return []
-    return [*_differences(old, new, _ASKED), Change("verdicts not asked for", accepted, unasked)]
+    return [
+        *_differences(old, new, _ASKED),
+        Change("verdicts not asked for", accepted, unasked),
+    ]
 
 
 def check_changes(folder: Path, found: Sequence[Change], *, accept: bool) -> None:
@@ -195,7 +204,9 @@ def media_checksum(dataset: Dataset) -> str:
     ``dataset.json``.
     """
     files = dataset.meta.get("files", {})
-    stated = {name: digest for name, digest in files.items() if name.startswith(f"{MEDIA}/")}
+    stated = {
+        name: digest for name, digest in files.items() if name.startswith(f"{MEDIA}/")
+    }
     return hashlib.sha256(orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -204,7 +215,9 @@ def _shape(manifest: Fields) -> Json:
     parameters, dataset = manifest.get("parameters"), manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
     shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
-    shape["questions.json"] = dataset.get("checksum") if isinstance(dataset, Mapping) else None
+    shape["questions.json"] = (
+        dataset.get("checksum") if isinstance(dataset, Mapping) else None
+    )
     shape["media"] = manifest.get("media_checksum")
     return dict(orjson.loads(orjson.dumps(shape, default=str)))
 

@@ -49,7 +49,11 @@ def thinking_tokens(usage: Fields | None) -> int:
 def _first(usage: Fields, names: tuple[str, ...]) -> int | None:
     for name in names:
         value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and 0 <= value <= MOST
+        ):
             return value
     return None
 
@@ -90,7 +94,11 @@ class Prices:
 
     def of(self, prompt: int, reply: int) -> float:
         """Return the cost of these tokens."""
-        return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
+        return (
+            (prompt * self.per_million_in + reply * self.per_million_out)
+            * self.share
+            / 1e6
+        )
 
     @property
     def noted(self) -> Json:
@@ -150,7 +158,9 @@ class Spending:
     def plus_call(self, usage: Fields | None, prices: Prices) -> Spending:
         """Return the sum with one call."""
         prompt, reply = token_counts(usage)
-        return self.plus(Spending(prompt or 0, reply or 0, thinking_tokens(usage)), prices)
+        return self.plus(
+            Spending(prompt or 0, reply or 0, thinking_tokens(usage)), prices
+        )
 
     def and_by(self, budget: Budget) -> Spending:
         """Return the sum with an invocation's spending."""
@@ -158,7 +168,10 @@ class Spending:
 
     def as_dict(self) -> Json:
         """Return the form used in ``run.json``."""
-        return {**asdict(self), "cost": None if self.cost is None else round(self.cost, 6)}
+        return {
+            **asdict(self),
+            "cost": None if self.cost is None else round(self.cost, 6),
+        }
 
 
 def paid_for(usages: Iterable[Any]) -> Spending:
@@ -191,7 +204,9 @@ def spent_before(paid: Spending, manifest: Fields) -> Spending:
 
 def _stated(kind: type[Kind], stated: Fields | None) -> Kind:
     known = stated or {}
-    return kind(**{one.name: known[one.name] for one in fields(kind) if one.name in known})  # type: ignore[arg-type]
+    return kind(
+        **{one.name: known[one.name] for one in fields(kind) if one.name in known}
+    )  # type: ignore[arg-type]
 
 
 class Budget:
@@ -203,7 +218,9 @@ class Budget:
         If cost is limited and no price is stated.
     """
 
-    def __init__(self, limits: Limits | None = None, prices: Prices | None = None) -> None:
+    def __init__(
+        self, limits: Limits | None = None, prices: Prices | None = None
+    ) -> None:
         self.limits = limits or Limits()
         self.prices = prices or Prices()
         if self.limits.max_cost is not None and not self.prices.are_stated:
@@ -270,7 +287,10 @@ class Budget:
         ):
             if limit is None:
                 continue
-            budget, spent = f"the budget ({form.format(limit)})", f"{form.format(used)} used"
+            budget, spent = (
+                f"the budget ({form.format(limit)})",
+                f"{form.format(used)} used",
+            )
             if used > limit:
                 yield f"{budget} is exceeded: {spent}"
             elif used == limit and jobs:

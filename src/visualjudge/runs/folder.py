@@ -40,7 +40,8 @@ def excluded_raters(manifest: Fields) -> frozenset[str]:
 _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
 _KINDS = {
     **dict.fromkeys(
-        ("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT
+        ("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"),
+        _TEXT,
     ),
     **dict.fromkeys(("started", "finished", "stopped"), _TEXT),
     **dict.fromkeys(("asked", "unasked", "limit", "repeats", "missing"), _NUMBER),
@@ -70,7 +71,9 @@ def stated_checksum(manifest: Fields) -> str | None:
     return nested or manifest.get("dataset_checksum") or None
 
 
-def check_questions(run: Path, manifest: Fields, digest: str | None, *, named: bool) -> str | None:
+def check_questions(
+    run: Path, manifest: Fields, digest: str | None, *, named: bool
+) -> str | None:
     """Return a message if a ``run`` is used with questions other than those it was asked, else
     None.
 
@@ -158,7 +161,9 @@ class RunFolder:
         manifest = self.manifest()
         path, hint = stated_dataset(manifest), "; name the dataset with --dataset"
         if path is None or not path.isprintable():
-            raise DataError(f"{self.manifest_path}: dataset.path must be printable text{hint}")
+            raise DataError(
+                f"{self.manifest_path}: dataset.path must be printable text{hint}"
+            )
         if REMOTE.match(path):
             raise DataError(
                 f"{self.manifest_path}: dataset.path must be a folder on this machine, got "
@@ -186,7 +191,9 @@ class RunFolder:
         if not path.is_file():
             hint = "name a folder that `visualjudge judge --out` wrote"
             if self.path.joinpath(COMPACTED).exists():
-                hint = f"tools/expand_verdicts.py makes it of {COMPACTED} of version 1.0"
+                hint = (
+                    f"tools/expand_verdicts.py makes it of {COMPACTED} of version 1.0"
+                )
             raise DataError(f"{path}: no such file; {hint}")
         return path
 
@@ -203,7 +210,9 @@ class RunFolder:
                 verdict = None if line.record is None else verdict_of(line.record)
             except (KeyError, ValueError, TypeError):
                 verdict = None
-            yield VerdictLine(line.number, line.start, verdict, verdict is None and not line.whole)
+            yield VerdictLine(
+                line.number, line.start, verdict, verdict is None and not line.whole
+            )
 
     def verdicts(self) -> dict[Key, Verdict]:
         """Return the verdicts: the last one for each question, order and repeat. A partial last
@@ -217,7 +226,9 @@ class RunFolder:
         verdicts: dict[Key, Verdict] = {}
         for line in self.lines():
             if line.verdict is not None:
-                verdicts[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
+                verdicts[line.verdict.id, line.verdict.order, line.verdict.repeat] = (
+                    line.verdict
+                )
             elif not line.partial:
                 raise DataError(
                     f"{self.journal_path}: line {line.number} is not a verdict; --resume "

@@ -172,7 +172,9 @@ class Runner:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             first = work if work.done() else reporter
-            if error := first.exception():  # the others end after the call that they have in flight
+            if (
+                error := first.exception()
+            ):  # the others end after the call that they have in flight
                 self.stop.request(str(error))
                 await asyncio.gather(*workers, return_exceptions=True)
                 raise error
@@ -190,7 +192,9 @@ class Runner:
             if self.stop.reason is not None or not await self._has_room():
                 return
             await self._do(job, ask, give_up=give_up)
-            if time.monotonic() >= breath_at:  # jobs that never wait would block all other tasks
+            if (
+                time.monotonic() >= breath_at
+            ):  # jobs that never wait would block all other tasks
                 await asyncio.sleep(0)
                 breath_at = time.monotonic() + _REPORT_EVERY_S
 
@@ -211,7 +215,9 @@ class Runner:
         try:
             outcome = await ask(job)
         finally:
-            paid, calls = (None, 0) if outcome is None else (outcome.paid, outcome.calls)
+            paid, calls = (
+                (None, 0) if outcome is None else (outcome.paid, outcome.calls)
+            )
             budget.settle(paid, calls=calls)
             self._settled.set()
         if outcome is not None:
@@ -223,7 +229,9 @@ class Runner:
     def _give_up_after(self, outcome: Outcome) -> None:
         # Stops a run that can only fail: a refused key, an unknown model, a server that is down.
         failed, cause = outcome.status == "api_error", outcome.cause or ""
-        counts = cause in _GONE if self.progress.again else not cause.startswith("HTTP 4")
+        counts = (
+            cause in _GONE if self.progress.again else not cause.startswith("HTTP 4")
+        )
         self._failures = self._failures + 1 if failed and counts else 0
         self._fatal = self._fatal + 1 if failed and cause in FATAL_CAUSES else 0
         if self._fatal >= FATAL_AFTER:
@@ -240,8 +248,13 @@ class Runner:
 
     async def _report(self) -> None:
         if written := len(self._unreported):
-            await self.journal.synced()  # may be cancelled, so the list is cut afterwards
-            reported, self._unreported = self._unreported[:written], self._unreported[written:]
+            await (
+                self.journal.synced()
+            )  # may be cancelled, so the list is cut afterwards
+            reported, self._unreported = (
+                self._unreported[:written],
+                self._unreported[written:],
+            )
             for outcome in reported:
                 self.progress.count(outcome)
         if self.on_event:
@@ -292,7 +305,9 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
     # Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main thread only.
     here = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
+    before = {
+        number: signal.signal(number, handler) for number in (_SIGNALS if here else ())
+    }
     try:
         yield
     finally:

@@ -54,7 +54,9 @@ def read_lines(path: str | Path, start: int = 0) -> Iterator[Line]:
     """
     with open_file(Path(path), "log") as file:
         file.seek(start)
-        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
+        for number, raw in enumerate(
+            iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1
+        ):
             if len(raw) > LONGEST_LINE:
                 raise DataError(
                     f"{path}: line {number}: must have at most {LONGEST_LINE >> 20} MiB"
@@ -127,13 +129,18 @@ class Journal:
                 )
         except OSError as error:
             self.close()
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
+            raise RunError(
+                f"{self.path}: cannot be written: {error.strerror}"
+            ) from None
         except BaseException:
             self.close()
             raise
 
     def _mend(self) -> None:
-        lines = [(line.record is None, line.whole, len(line.raw)) for line in read_lines(self.path)]
+        lines = [
+            (line.record is None, line.whole, len(line.raw))
+            for line in read_lines(self.path)
+        ]
         if len(lines) > 1 and all(bad for bad, _, _ in lines):
             raise DataError(
                 f"{self.path}: contains no JSON object; it is not a run's file and will not be "
@@ -147,7 +154,9 @@ class Journal:
         # Open the file without following links, because the folder may be untrusted.
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._file = os.open(
-            self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644
+            self.path,
+            flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0),
+            0o644,
         )
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
@@ -181,7 +190,9 @@ class Journal:
         RunError
             If the record cannot be written; a partial record is removed.
         """
-        raw = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
+        raw = orjson.dumps(
+            record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+        )
         assert self._file is not None, "the journal is closed"
         try:
             if os.write(self._file, raw) != len(raw):
@@ -203,7 +214,9 @@ class Journal:
         try:
             await asyncio.to_thread(_sync_file, self._file)
         except OSError as error:
-            raise RunError(f"{self.path}: cannot be synced to the disk: {error.strerror}") from None
+            raise RunError(
+                f"{self.path}: cannot be synced to the disk: {error.strerror}"
+            ) from None
 
     def close(self) -> None:
         """Sync and release the lock. Closing twice is allowed."""

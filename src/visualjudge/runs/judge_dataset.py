@@ -34,7 +34,14 @@ from visualjudge.runs.asks import (
 )
 from visualjudge.runs.budget import PAID, Budget, Spending, spent_before
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Runner, Stop
+from visualjudge.runs.job_runner import (
+    Ask as AskOne,
+    Listener,
+    Outcome,
+    Progress,
+    Runner,
+    Stop,
+)
 from visualjudge.runs.live import Engine, LiveEngine, client_of
 from visualjudge.runs.verdicts import verdict_line
 
@@ -120,8 +127,12 @@ async def run_judge(
             failed_calls=_diagnostics(judge).failures,
             again=again,
         )
-        control = Runner(journal, progress, options.concurrency, on_event, stop or Stop())
-        engine = engine or LiveEngine(judge, list(before.served), options.accept_changes)
+        control = Runner(
+            journal, progress, options.concurrency, on_event, stop or Stop()
+        )
+        engine = engine or LiveEngine(
+            judge, list(before.served), options.accept_changes
+        )
         try:
             await engine(
                 lambda: asks_of(dataset.questions, options, before.keys),
@@ -167,13 +178,17 @@ async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
     try:
         judged: Judged = await judge(ask)
     except Exception as error:
-        error.add_note(f"while it was asked question {ask.question.id}, order {ask.order}")
+        error.add_note(
+            f"while it was asked question {ask.question.id}, order {ask.order}"
+        )
         raise
     verdict, paid = judged.verdict, dict(judged.paid)
     line = verdict_line(verdict)
     if paid != dict(verdict.usage or {}):
         line[PAID] = paid
-    return Outcome(line, verdict.status, verdict.cause, paid, judged.calls, line.get("error"))
+    return Outcome(
+        line, verdict.status, verdict.cause, paid, judged.calls, line.get("error")
+    )
 
 
 def _diagnostics(judge: Judge) -> Diagnostics:
@@ -184,7 +199,9 @@ def _diagnostics(judge: Judge) -> Diagnostics:
 # ---------------------------------------------------------------- run.json
 
 
-def _manifest(dataset: Dataset, judge: Judge, options: RunSettings, budget: Budget) -> Json:
+def _manifest(
+    dataset: Dataset, judge: Judge, options: RunSettings, budget: Budget
+) -> Json:
     described = dict(judge.describe())
     return {
         **described,
@@ -195,7 +212,10 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings, budget: Budg
         "limit": options.limit,
         "asked": 0,
         "concurrency": options.concurrency,
-        "dataset": {"path": str(dataset.root.resolve()), "checksum": checksum_of(dataset)},
+        "dataset": {
+            "path": str(dataset.root.resolve()),
+            "checksum": checksum_of(dataset),
+        },
         "media_checksum": media_checksum(dataset),
         "version": __version__,
         **_plugins(dataset, described),
@@ -217,7 +237,10 @@ def _plugins(dataset: Dataset, described: Fields) -> Json:
 
 def checksum_of(dataset: Dataset) -> str:
     """Return the SHA-256 of questions.json as read, regardless of what dataset.json states."""
-    return dataset.digest or hashlib.sha256(read_file(dataset.root / QUESTIONS, "json")).hexdigest()
+    return (
+        dataset.digest
+        or hashlib.sha256(read_file(dataset.root / QUESTIONS, "json")).hexdigest()
+    )
 
 
 def _now() -> str:
@@ -267,8 +290,12 @@ def _continued(
     check_changes(folder.path, found, accept=options.accept_changes or not answered)
     kept = list(old.get("changes") or [])
     if found:
-        fields = {change.name: {"was": change.was, "now": change.now} for change in found}
-        kept.append({"at": _now(), "verdicts": before.statuses.total(), "fields": fields})
+        fields = {
+            change.name: {"was": change.was, "now": change.now} for change in found
+        }
+        kept.append(
+            {"at": _now(), "verdicts": before.statuses.total(), "fields": fields}
+        )
     beside = {"schema": old.get("schema"), "unasked": max(0, unasked), "changes": kept}
     return {
         "started": old.get("started") or manifest["started"],

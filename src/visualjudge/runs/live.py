@@ -18,7 +18,13 @@ from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.runs.budget import thinking_tokens, token_counts
-from visualjudge.runs.job_runner import FATAL_CAUSES, Ask as AskOne, Outcome, Progress, Runner
+from visualjudge.runs.job_runner import (
+    FATAL_CAUSES,
+    Ask as AskOne,
+    Outcome,
+    Progress,
+    Runner,
+)
 
 # Number of questions whose replies are looked at before all others are asked.
 PREFLIGHT = 12
@@ -88,14 +94,22 @@ class LiveEngine:
         unknown = first.cause == "HTTP 404" or (
             first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
         )
-        if first.status == "api_error" and (gone or unknown or first.cause in FATAL_CAUSES):
-            near_names = getattr([*layers(client_of(self.judge))][-1], "near_names", None)
+        if first.status == "api_error" and (
+            gone or unknown or first.cause in FATAL_CAUSES
+        ):
+            near_names = getattr(
+                [*layers(client_of(self.judge))][-1], "near_names", None
+            )
             advice = await near_names() if unknown and near_names else ""
             if gone:
-                advice = "; --set attempts=25 waits about 5 minutes for a server that starts"
+                advice = (
+                    "; --set attempts=25 waits about 5 minutes for a server that starts"
+                )
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
-        now = Served(*(first.record.get(name) for name in ("served_model", "fingerprint")))
+        now = Served(
+            *(first.record.get(name) for name in ("served_model", "fingerprint"))
+        )
         before = {Served(served.model, served.fingerprint) for served in self.known}
         if now != Served() and before and now not in before and not self.accept:
             was = " and ".join(sorted(map(str, before)))
@@ -117,13 +131,17 @@ class LiveEngine:
         # limit that the user can raise.
         cut = [one for one in self._first if one.status == "truncated"]
         unread = [one for one in self._first if one.status == "unparseable"]
-        empty = [one for one in unread if not (one.record.get("raw_response") or "").strip()]
+        empty = [
+            one for one in unread if not (one.record.get("raw_response") or "").strip()
+        ]
         thinking = sum(thinking_tokens(one.usage) for one in cut + empty)
         if len(cut) + len(empty) <= _MOST_UNUSABLE * len(self._first):
             return None
         parameters = self.judge.describe().get("parameters") or {}
         stated = parameters.get("max_tokens")
-        limit = stated or max((token_counts(one.usage)[1] or 0 for one in cut), default=0)
+        limit = stated or max(
+            (token_counts(one.usage)[1] or 0 for one in cut), default=0
+        )
         if not (stated or thinking or limit >= _LEAST_LIMIT):
             return None
         enough = 1 << (4 * max(limit, 1) - 1).bit_length()

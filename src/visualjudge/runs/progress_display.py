@@ -41,7 +41,11 @@ def waiting(progress: Progress) -> str:
     if not jobs or progress.quiet < _QUIET_S:
         return ""
     server = f" on {progress.server}" if progress.server else ""
-    failed = f", failed calls: {counted(progress.failed_calls)}" if progress.failed_calls else ""
+    failed = (
+        f", failed calls: {counted(progress.failed_calls)}"
+        if progress.failed_calls
+        else ""
+    )
     return f"{jobs} waiting for {progress.quiet:.0f} s{server}{failed}"
 
 
@@ -79,7 +83,9 @@ class _Bar(Bar):
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
-        yield from (Text(task.fields["counts"]) for task in self.tasks if task.fields["counts"])
+        yield from (
+            Text(task.fields["counts"]) for task in self.tasks if task.fields["counts"]
+        )
 
 
 class Display:
@@ -87,7 +93,9 @@ class Display:
     notebooks, where rich's bar needs ipywidgets, get a line from time to time.
     """
 
-    def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
+    def __init__(
+        self, title: str = "asking", *, console: Console | None = None
+    ) -> None:
         console = console or Console(stderr=True)
         self._live = console.is_terminal and not console.is_jupyter
         self._bar = _Bar(

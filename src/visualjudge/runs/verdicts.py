@@ -10,7 +10,16 @@ from visualjudge.judges.base import ORDERS
 
 MOST_REPEATS = 1_000_000
 _STATUSES = frozenset(get_args(Status))
-_OWN = ("id", "order", "value", "status", "raw_response", "usage", "latency_s", "repeat")
+_OWN = (
+    "id",
+    "order",
+    "value",
+    "status",
+    "raw_response",
+    "usage",
+    "latency_s",
+    "repeat",
+)
 _OPTIONAL = ("probability_a", "expected_score", "cause")
 _SERVED = ("served_model", "fingerprint", "provider")
 _KNOWN = frozenset((*_OWN, *_OPTIONAL, *_SERVED))
@@ -41,7 +50,10 @@ def verdict_line(verdict: Verdict) -> dict[str, Any]:
         "latency_s": verdict.latency_s,
     }
     if verdict.served is not None:
-        line |= {"served_model": verdict.served.model, "fingerprint": verdict.served.fingerprint}
+        line |= {
+            "served_model": verdict.served.model,
+            "fingerprint": verdict.served.fingerprint,
+        }
     optional = {
         "provider": None if verdict.served is None else verdict.served.provider,
         "repeat": verdict.repeat or None,

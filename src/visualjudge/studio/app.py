@@ -66,9 +66,7 @@ SHARE_TITLES = {
 }
 _OF_SLICES = ("by", "across", "judge", "at", "order_by")
 _OF_PAIR = "other.pair = here.pair"
-_OF_PROBE = (
-    "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT other.changed)"
-)
+_OF_PROBE = "other.of_group = here.of_group AND (other.of_probe = here.of_probe OR NOT other.changed)"
 
 
 @cache
@@ -81,18 +79,26 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.globals |= {"share_titles": SHARE_TITLES, "marks": MARKS, "encoding_title": encoding_title}
+    env.globals |= {
+        "share_titles": SHARE_TITLES,
+        "marks": MARKS,
+        "encoding_title": encoding_title,
+    }
     env.filters |= {
         "path": lambda text: quote(str(text), safe=""),
         "filepath": lambda text: quote(str(text), safe="/"),
         "count": "{:,}".format,
-        "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}",
+        "share": lambda part, whole: (
+            f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
+        ),
         "money": money,
         "moment": lambda text: str(text)[:16].replace("T", " "),
         "shell": lambda path: shlex.quote(str(path)),
         "query": urlencode,
         "spaced": spaced,
-        "value": lambda value: spaced(value) if isinstance(value, str) else f"{value:g}",
+        "value": lambda value: (
+            spaced(value) if isinstance(value, str) else f"{value:g}"
+        ),
         "json": lambda value: orjson.dumps(value).decode(),
     }
     return env
@@ -114,7 +120,9 @@ def application(routes: Sequence[Route], names: frozenset[str] = LOOPBACK) -> An
         sqlite3.Error: _not_done,
         StillIndexing: _indexing,
     }
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
+    app = FastAPI(
+        docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers
+    )
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
     mimetypes.add_type("text/javascript", ".js")  # as Windows may not say
@@ -188,8 +196,12 @@ class Pages:
         if place.dataset and verdicts:
             study = self.site.shelf(place.dataset).study
             latest = list(verdicts.latest(MOST_REPLIES))
-            asked = {q.id: q for _, q in study.questions(verdict.id for verdict in latest)}
-            shown = [views.reply_of(place, v, asked[v.id]) for v in latest if v.id in asked]
+            asked = {
+                q.id: q for _, q in study.questions(verdict.id for verdict in latest)
+            }
+            shown = [
+                views.reply_of(place, v, asked[v.id]) for v in latest if v.id in asked
+            ]
         return page("run.html.j2", r=self.site.state(place), replies=shown)
 
     def state(self, request: Request) -> Response:
@@ -223,7 +235,10 @@ class Pages:
         """
         (_, shelf), state = self._shelf(request, whole=False), _state(request)
         (total, counts), chosen = shelf.counts(state), dict(state.chosen)
-        shown = [shown_facet(x, counts[x.name], chosen.get(x.name, ())) for x in shelf.facets()]
+        shown = [
+            shown_facet(x, counts[x.name], chosen.get(x.name, ()))
+            for x in shelf.facets()
+        ]
         return json_response(
             {
                 "total": total,
@@ -236,11 +251,18 @@ class Pages:
         """Return all values of one facet that contain the typed text."""
         (_, shelf), params = self._shelf(request, whole=False), request.query_params
         state = _state(request)
-        facet = next((one for one in shelf.facets() if one.name == params.get("name")), None)
+        facet = next(
+            (one for one in shelf.facets() if one.name == params.get("name")), None
+        )
         if facet is None:
             raise missing("facet")
-        (_, counts), chosen = shelf.counts(state), dict(state.chosen).get(facet.name, ())
-        shown = shown_facet(facet, counts[facet.name], chosen, params.get("find", ""), most=200)
+        (_, counts), chosen = (
+            shelf.counts(state),
+            dict(state.chosen).get(facet.name, ()),
+        )
+        shown = shown_facet(
+            facet, counts[facet.name], chosen, params.get("find", ""), most=200
+        )
         return json_response(shown)
 
     def cards(self, request: Request) -> Response:
@@ -250,7 +272,10 @@ class Pages:
         start, count = _whole(params.get("start"), 0), _whole(params.get("count"), 60)
         rows = selected[start : start + min(count, MOST_CARDS)]
         verdicts = views.verdicts_on(shelf, rows)
-        shown = [_card(shelf, shelf.study.question(row), verdicts.get(row, ())) for row in rows]
+        shown = [
+            _card(shelf, shelf.study.question(row), verdicts.get(row, ()))
+            for row in rows
+        ]
         return json_response({"start": start, "total": len(selected), "cards": shown})
 
     async def mark(self, request: Request) -> Response:
@@ -265,7 +290,9 @@ class Pages:
         _, shelf = self._shelf(request)
         names = shelf.study.identities(shelf.select(_state(request)))
         headers = {"content-disposition": 'attachment; filename="questions.txt"'}
-        return PlainTextResponse("".join(f"{name}\n" for name in names), headers=headers)
+        return PlainTextResponse(
+            "".join(f"{name}\n" for name in names), headers=headers
+        )
 
     # ---------------------------------------------------------------- comparisons
 
@@ -279,8 +306,17 @@ class Pages:
         )
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
         # Outcomes of both runs are rows and columns, so links to the grid name them.
-        sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
-        back = [pair for pair in params.multi_items() if pair[0] not in {"a", "b", "at", *sides}]
+        sides = {
+            f"{side}.{run.slug}"
+            for run in chosen
+            if run
+            for side in ("outcome", "order")
+        }
+        back = [
+            pair
+            for pair in params.multi_items()
+            if pair[0] not in {"a", "b", "at", *sides}
+        ]
         kind = next((v for name, v in back if name == "type"), kinds[0])
         pairs = [*(pair for pair in back if pair[0] != "type"), ("type", kind)]
         a, b = chosen
@@ -309,10 +345,15 @@ class Pages:
         facet = facets.get(params.get("by", usual)) or facets[usual]
         judge = _chosen(runs, params.get("judge"), 0)
         across = facets.get(params.get("across", "")) if judge else None
-        kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0])
+        kind = next(
+            (kind for kind in params.getlist("type") if kind in kinds), kinds[0]
+        )
         back = [pair for pair in params.multi_items() if pair[0] not in _OF_SLICES]
         pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
-        order, both = params.get("order_by", ""), (across, judge) if across and judge else None
+        order, both = (
+            params.get("order_by", ""),
+            (across, judge) if across and judge else None,
+        )
         probed = facet.name == "probe" and across is None and shelf.study.has_probes
         return page(
             "slices.html.j2",
@@ -323,7 +364,9 @@ class Pages:
             order=order,
             kind=kind,
             facets=[
-                one for one in facets.values() if len(one.values) > 1 or one in (facet, across)
+                one
+                for one in facets.values()
+                if len(one.values) > 1 or one in (facet, across)
             ],
             runs=runs,
             table=slices(shelf, facet, kind, pairs, order=order, across=both),
@@ -341,7 +384,9 @@ class Pages:
         place, shelf = self._shelf(request, whole=False)
         row = shelf.study.row_of(request.path_params["identity"])
         if row is None:
-            raise missing("question") if shelf.study.complete else StillIndexing(READING)
+            raise (
+                missing("question") if shelf.study.complete else StillIndexing(READING)
+            )
         question = shelf.study.question(row)
         family = views.related(shelf, row, _OF_PROBE) if question.probe else []
         unchanged = (one.question for one in family if one.unchanged and not one.here)
@@ -382,7 +427,9 @@ class Pages:
         if width not in WIDTHS:
             raise missing("width")
         headers = {"cache-control": "private, max-age=3600"}
-        return Response(thumbnail(path, width), media_type="image/jpeg", headers=headers)
+        return Response(
+            thumbnail(path, width), media_type="image/jpeg", headers=headers
+        )
 
     # ---------------------------------------------------------------- helpers
 
@@ -412,14 +459,21 @@ class Pages:
         return path
 
 
-def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]) -> dict[str, Any]:
+def _card(
+    shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]
+) -> dict[str, Any]:
     """Return one question for the grid, with the beginning of its prompt if no option has an image
     or text to show.
     """
-    margin, mark = difference_of(question), shelf.working.marks().get(question.id, UNMARKED)
+    margin, mark = (
+        difference_of(question),
+        shelf.working.marks().get(question.id, UNMARKED),
+    )
     originals, options = views.original_images(question), views.options(question)
     bare = not originals and not any(option.image or option.text for option in options)
-    texts = [{"text": "" if option.image else option.text[:EXCERPT]} for option in options]
+    texts = [
+        {"text": "" if option.image else option.text[:EXCERPT]} for option in options
+    ]
     return {
         "id": question.id,
         "type": question.question_type,
@@ -432,7 +486,9 @@ def _card(shelf: Shelf, question: Question, verdicts: Sequence[views.RunVerdict]
         "prompt": question.prompt[:LONGEST_PROMPT].strip() if bare else None,
         "star": mark.star,
         "tags": mark.tags,
-        "options": [asdict(one) | text for one, text in zip(options, texts, strict=True)],
+        "options": [
+            asdict(one) | text for one, text in zip(options, texts, strict=True)
+        ],
         "verdicts": [asdict(verdict) | {"said": verdict.said} for verdict in verdicts],
     }
 
@@ -445,7 +501,9 @@ def _mark(shelf: Shelf, body: bytes) -> Response:
             query = parse_qsl(asked.query.lstrip("?"), keep_blank_values=True)
             names = shelf.study.identities(shelf.select(State.from_query(query)))
         if names is None or -1 in shelf.study.rows_of(names):
-            raise DataError("ids must be ids of questions of this dataset, or query that of a grid")
+            raise DataError(
+                "ids must be ids of questions of this dataset, or query that of a grid"
+            )
         return json_response({"changed": shelf.working.change(names, asked)})
     except ValidationError as error:
         place, reason = first_problem(error)
@@ -458,14 +516,20 @@ def _state(request: Request) -> State:
     return State.from_query(request.query_params.multi_items())
 
 
-def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
+def _chosen(
+    runs: Sequence[RunPlace], slug: str | None, default: int
+) -> RunPlace | None:
     """Return the run named in the address, else the n-th, else the last."""
     named = [run for run in runs if run.slug == slug]
     return named[0] if named else runs[min(default, len(runs) - 1)] if runs else None
 
 
 def _whole(text: str | None, default: int) -> int:
-    return min(int(text), 2**31) if text and text.isascii() and text.isdecimal() else default
+    return (
+        min(int(text), 2**31)
+        if text and text.isascii() and text.isdecimal()
+        else default
+    )
 
 
 # ---------------------------------------------------------------- responses
@@ -488,7 +552,9 @@ def _refused(_request: Request, error: Any) -> Response:
 def _indexing(request: Request, error: Any) -> Response:
     """Return a page that reloads once the questions are read; other requests are asked to retry."""
     if "text/html" not in request.headers.get("accept", ""):
-        return PlainTextResponse("the questions are being read", 503, {"retry-after": "2"})
+        return PlainTextResponse(
+            "the questions are being read", 503, {"retry-after": "2"}
+        )
     return page("indexing.html.j2", until=str(error))
 
 

@@ -65,7 +65,11 @@ class Facet:
     def condition(self, chosen: Iterable[str]) -> str:
         """Return the SQL condition that a question has any of these values."""
         wanted = set(chosen)
-        codes = (str(code) for code, some in enumerate(self.values) if not wanted.isdisjoint(some))
+        codes = (
+            str(code)
+            for code, some in enumerate(self.values)
+            if not wanted.isdisjoint(some)
+        )
         return f"{self.column} IN ({', '.join(codes)})"
 
     def by_value(self, codes: Mapping[int, int]) -> Counter[str]:
@@ -98,21 +102,31 @@ _LABELS: dict[str, Callable[[str], str]] = {
 
 def question_facets(study: Study) -> list[Facet]:
     """Return the facets of the questions themselves."""
-    return [Facet(name, TITLES[name], f"q.of_{name}", study.values[name]) for name in FACETS]
+    return [
+        Facet(name, TITLES[name], f"q.of_{name}", study.values[name]) for name in FACETS
+    ]
 
 
 def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
     """Write the notes on the questions to the study's file and return their facets."""
     tags: dict[tuple[str, ...], int] = {(UNTAGGED,): 0}
     rows = [
-        (row, mark.star, tags.setdefault(mark.tags or (UNTAGGED,), len(tags)), bool(mark.note))
+        (
+            row,
+            mark.star,
+            tags.setdefault(mark.tags or (UNTAGGED,), len(tags)),
+            bool(mark.note),
+        )
         for row, mark in zip(study.rows_of(marks), marks.values(), strict=True)
         if row >= 0
     ]
     with study.writing() as db:
         db.execute("DELETE FROM mark")
         db.executemany("INSERT INTO mark VALUES (?, ?, ?, ?)", rows)
-    star, note = [("not starred",), ("starred",)], [("without a note",), ("with a note",)]
+    star, note = (
+        [("not starred",), ("starred",)],
+        [("without a note",), ("with a note",)],
+    )
     return [
         Facet("star", TITLES["star"], "ifnull(m.star, 0)", star),
         Facet("tag", TITLES["tag"], "ifnull(m.tag, 0)", list(tags)),
@@ -150,7 +164,9 @@ def shown_facet(
     found = [
         value
         for value in dict.fromkeys((*counts, *chosen))
-        if not needle or needle in facet.label(value).casefold() or needle in value.casefold()
+        if not needle
+        or needle in facet.label(value).casefold()
+        or needle in value.casefold()
     ]
     found.sort(key=lambda value: -counts[value])
     first = found[:most] + [value for value in found[most:] if value in chosen]

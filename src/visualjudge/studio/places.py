@@ -85,8 +85,12 @@ def cache_home() -> Path:
 def slug_of(root: Path) -> str:
     """Return a readable name for addresses and cache files, distinct for each folder."""
     resolved = root.resolve()
-    readable = re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
-    digest = hashlib.sha256(str(resolved).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    readable = (
+        re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
+    )
+    digest = hashlib.sha256(
+        str(resolved).encode("utf-8", "surrogateescape")
+    ).hexdigest()[:8]
     return f"{readable}-{digest}"
 
 
@@ -107,19 +111,30 @@ def find_places(folders: Sequence[str | Path]) -> Places:
         held = [place for place in map(_dataset_at, below) if place]
         judged = [place.resolve() for place in below if _is_run(place)]
         if not held and not judged:
-            raise UsageError(f"{folder}: no dataset ({QUESTIONS}) or run ({RUN}) found in it")
+            raise UsageError(
+                f"{folder}: no dataset ({QUESTIONS}) or run ({RUN}) found in it"
+            )
         datasets |= {place.root: place for place in held}
         runs |= {root: _info(root) for root in judged}
     for info in runs.values():
         named = None if _asked(info, datasets) else _named_by(info)
         if named is not None:
             datasets[named.root] = named
-    names, times = distinct_names(runs), Counter(place.name for place in datasets.values())
+    names, times = (
+        distinct_names(runs),
+        Counter(place.name for place in datasets.values()),
+    )
     places = tuple(
-        replace(place, name="/".join(place.root.parts[-2 if times[place.name] > 1 else -1 :]))
+        replace(
+            place,
+            name="/".join(place.root.parts[-2 if times[place.name] > 1 else -1 :]),
+        )
         for place in datasets.values()
     )
-    found = [RunPlace(slug_of(r), names[r], r, _asked(info, datasets)) for r, info in runs.items()]
+    found = [
+        RunPlace(slug_of(r), names[r], r, _asked(info, datasets))
+        for r, info in runs.items()
+    ]
     return Places(places, tuple(found))
 
 
@@ -148,7 +163,11 @@ def _asked(info: Fields, datasets: Mapping[Path, DatasetPlace]) -> str | None:
     stated, checksum = stated_dataset(info), stated_checksum(info)
     if stated and "\0" not in stated and (here := datasets.get(Path(stated).resolve())):
         return here.slug
-    same = (place.slug for place in datasets.values() if checksum and place.checksum == checksum)
+    same = (
+        place.slug
+        for place in datasets.values()
+        if checksum and place.checksum == checksum
+    )
     return next(same, None)
 
 

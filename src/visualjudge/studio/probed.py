@@ -113,18 +113,24 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
         return Judged(place, why=str(error))
 
 
-def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[ShownProbe]:
+def _shown(
+    answered: pl.DataFrame, results: Sequence[ProbeResult]
+) -> Iterator[ShownProbe]:
     from visualjudge.apps.probes.kinds import PROBES
 
     control = answered.filter(probe_design="control")
-    unchanged = dict(control.unique("probe_group").select("probe_group", "id").iter_rows())
+    unchanged = dict(
+        control.unique("probe_group").select("probe_group", "id").iter_rows()
+    )
     for result in results:
         table = answered.filter(probe_name=result.name)
         failed, counted = failing(table, control, result), COUNTED[result.design]
         about = PROBES[result.name].about if result.name in PROBES else ""
         if failed.is_empty():
             refused = table.filter(usable=False)
-            told = refused.join(control.filter("usable"), ["probe_group", "order"], how="semi")
+            told = refused.join(
+                control.filter("usable"), ["probe_group", "order"], how="semi"
+            )
             failed, counted = told.vstack(refused), "gave no answer"
         if result.state == "pass" or failed.is_empty():
             yield ShownProbe(result, about, None, None, "")
@@ -133,7 +139,9 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
             yield ShownProbe(result, about, identity, unchanged.get(group), counted)
 
 
-def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:
+def failing(
+    table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult
+) -> pl.DataFrame:
     """Return the verdicts on a probe that contribute to its effect; unread replies do not."""
     import polars as pl
 

@@ -37,7 +37,10 @@ def option_images(question: Question) -> list[str | None]:
     if not spans:
         several = len(question.images) >= n and shown_as(question) != "text"
         return list(question.images[-n:]) if several else [None] * n
-    return [next(iter(question.images[images_within(question, span)]), None) for span in spans]
+    return [
+        next(iter(question.images[images_within(question, span)]), None)
+        for span in spans
+    ]
 
 
 def option_texts(question: Question) -> list[str]:
@@ -45,7 +48,10 @@ def option_texts(question: Question) -> list[str]:
     them.
     """
     spans = _option_spans(question)
-    texts = [question.prompt[start:stop].replace(IMAGE_MARK, "").strip() for start, stop in spans]
+    texts = [
+        question.prompt[start:stop].replace(IMAGE_MARK, "").strip()
+        for start, stop in spans
+    ]
     return texts or [""] * len(question.final_scores)
 
 
@@ -81,7 +87,9 @@ def options(question: Question) -> list[Option]:
     images, texts = option_images(question), option_texts(question)
     best = str(question.answer)[:1] if has_answer(question) else ""
     letters = LETTERS if question.question_type != "scoring" else " "
-    known = zip(question.final_scores, question.sources, question.annotation_ids, strict=True)
+    known = zip(
+        question.final_scores, question.sources, question.annotation_ids, strict=True
+    )
     return [
         Option(letters[k], images[k], texts[k], *facts, letters[k] == best)
         for k, facts in enumerate(known)
@@ -130,7 +138,9 @@ def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[RunVerdict]
                 flipped = CONSISTENCY[consistency] == "flipped by order"
                 value = values.get((run.number, row), "")
                 found.setdefault(row, []).append(
-                    RunVerdict(place.slug, place.name, OUTCOMES[outcome], value, flipped, wrong)
+                    RunVerdict(
+                        place.slug, place.name, OUTCOMES[outcome], value, flipped, wrong
+                    )
                 )
     return found
 
@@ -170,16 +180,25 @@ def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
     return others
 
 
-def layers(question: Question, unchanged: Question | None = None) -> list[dict[str, str]]:
+def layers(
+    question: Question, unchanged: Question | None = None
+) -> list[dict[str, str]]:
     """Return the images of the stage with key, title and file name, originals first; last come
     those from before a probe's change.
     """
     originals = original_images(question)[:MOST_LAYERS]
-    named = [*("Original", "Control"), *(f"Image {i + 1}" for i in range(2, MOST_LAYERS))]
+    named = [
+        *("Original", "Control"),
+        *(f"Image {i + 1}" for i in range(2, MOST_LAYERS)),
+    ]
     found = [_layer(f"o{i}", named[i], image) for i, image in enumerate(originals)]
     for letter, image in zip(LETTERS, option_images(question), strict=False):
         if image is not None:
-            title = "Prediction" if question.question_type == "scoring" else f"Option {letter}"
+            title = (
+                "Prediction"
+                if question.question_type == "scoring"
+                else f"Option {letter}"
+            )
             found.append(_layer(letter, title, image))
     known = {layer["name"] for layer in found}
     before = layers(unchanged) if unchanged is not None else []
@@ -213,7 +232,9 @@ def _parts(prompt: str, images: tuple[str, ...]) -> list[tuple[str, str | None]]
         runs = interleaved(prompt, images)
     except DataError:
         runs = [(prompt, False), *((name, True) for name in images)]
-    return [("", text) if is_image else (text.strip("\n"), None) for text, is_image in runs]
+    return [
+        ("", text) if is_image else (text.strip("\n"), None) for text, is_image in runs
+    ]
 
 
 def step(shelf: Shelf, rows: Sequence[int], row: int) -> Json:
@@ -223,7 +244,9 @@ def step(shelf: Shelf, rows: Sequence[int], row: int) -> Json:
     place = rows.index(row) if row in rows else None
     around = () if place is None else (place - 1, place + 1)
     known = [k for k in around if 0 <= k < len(rows)]
-    near = dict(zip(known, shelf.study.identities([rows[k] for k in known]), strict=True))
+    near = dict(
+        zip(known, shelf.study.identities([rows[k] for k in known]), strict=True)
+    )
     before, after = (near.get(k) for k in around or (-1, -1))
     return {"place": place, "total": len(rows), "before": before, "after": after}
 
@@ -293,12 +316,19 @@ def reading(
     if not text:
         return 0, 0, None, None
     found = read_reply(
-        text, question.question_type, len(question.annotation_ids), ties=question.ties or ()
+        text,
+        question.question_type,
+        len(question.annotation_ids),
+        ties=question.ties or (),
     )
     value = found.value
     if order == "BA" and question.question_type == "pairwise":
         value = TURNED.get(str(value), value)
-    rule = f"“{found.rule}” ({found.read_by})" if found.rule and found.read_by else found.rule
+    rule = (
+        f"“{found.rule}” ({found.read_by})"
+        if found.rule and found.read_by
+        else found.rule
+    )
     return *(found.span or (0, 0)), rule, value
 
 

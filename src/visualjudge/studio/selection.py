@@ -67,7 +67,9 @@ class State:
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
         return cls(
-            tuple((name, tuple(dict.fromkeys(v))) for name, v in sorted(chosen.items())),
+            tuple(
+                (name, tuple(dict.fromkeys(v))) for name, v in sorted(chosen.items())
+            ),
             single["q"].strip(),
             sort,
         )
@@ -76,7 +78,9 @@ class State:
 class Shelf:
     """One dataset with its runs and notes, and its cached selections."""
 
-    def __init__(self, study: Study, runs: Sequence[tuple[RunPlace, RunVerdicts]]) -> None:
+    def __init__(
+        self, study: Study, runs: Sequence[tuple[RunPlace, RunVerdicts]]
+    ) -> None:
         self.study = study
         self.working = WorkingSets(study.root)
         self.runs = tuple(runs)
@@ -132,12 +136,19 @@ class Shelf:
         return self.remembered(
             state,
             lambda: array(
-                "i", (row for (row,) in self.rows(state, "q.row", order=self._order(state)))
+                "i",
+                (row for (row,) in self.rows(state, "q.row", order=self._order(state))),
             ),
         )
 
     def rows(
-        self, state: State, columns: str, *, leave_out: str = "", group: str = "", order: str = ""
+        self,
+        state: State,
+        columns: str,
+        *,
+        leave_out: str = "",
+        group: str = "",
+        order: str = "",
     ) -> Rows:
         """Return columns of the selected questions; ``leave_out`` names a facet whose filter does
         not apply.
@@ -153,14 +164,18 @@ class Shelf:
             conditions.append(f"q.row {AMONG}")
             values.append(self._with_words(state.words))
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        query = f"{where}{f' GROUP BY {group}' if group else ''} ORDER BY {order or 'NULL'}"
+        query = (
+            f"{where}{f' GROUP BY {group}' if group else ''} ORDER BY {order or 'NULL'}"
+        )
         joined = "".join(
             f" LEFT JOIN outcome o{n} ON o{n}.run = {n} AND o{n}.row = q.row"
             for n in sorted(set(_ALIAS.findall(columns + query)))
         )
         if _NOTED.search(columns + query):
             joined += " LEFT JOIN mark m ON m.row = q.row"
-        return self.study.all(f"SELECT {columns} FROM question q{joined}{query}", *values)
+        return self.study.all(
+            f"SELECT {columns} FROM question q{joined}{query}", *values
+        )
 
     def counts(self, state: State) -> tuple[int, dict[str, Counter[str]]]:
         """Return the number of selected questions, and for each facet how many have each value
@@ -178,15 +193,22 @@ class Shelf:
         joined = f"CAST(group_concat(q.codes, '') AS BLOB), group_concat({small}, ''), count(*)"
         ((stored, computed, total),) = self.rows(state, joined)
         counts = {}
-        for some, codes in ((own, stored), (others, (computed or "").encode("utf-32-le"))):
+        for some, codes in (
+            (own, stored),
+            (others, (computed or "").encode("utf-32-le")),
+        ):
             table = np.frombuffer(codes or b"", np.uint32).reshape(-1, len(some))
             for facet, column in zip(some, table.T, strict=True):
                 numbers = enumerate(np.bincount(column).tolist())
-                counts[facet.name] = facet.by_value({code: n for code, n in numbers if n})
+                counts[facet.name] = facet.by_value(
+                    {code: n for code, n in numbers if n}
+                )
         for facet in facets:
             if facet.name in dict(state.chosen):
                 count = f"{facet.column}, count(*)"
-                found = self.rows(state, count, leave_out=facet.name, group=facet.column)
+                found = self.rows(
+                    state, count, leave_out=facet.name, group=facet.column
+                )
                 counts[facet.name] = facet.by_value(dict(found))
         return total, counts
 
@@ -194,7 +216,8 @@ class Shelf:
         """Return as JSON the rows with all these words in the prompt or in one reply, or as id."""
 
         return self.remembered(
-            ("words", words), lambda: str(self.study.all(_WITH_WORDS, words, _match(words))[0][0])
+            ("words", words),
+            lambda: str(self.study.all(_WITH_WORDS, words, _match(words))[0][0]),
         )
 
     def _order(self, state: State) -> str:

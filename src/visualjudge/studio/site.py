@@ -110,7 +110,9 @@ class Site:
             if place.slug in self._indexing:  # pages are served meanwhile
                 self._shelves.setdefault(place.slug, Shelf(study, ()))
         runs = self.places.runs_of(place.slug)
-        shelf = Shelf(study, [(run, RunVerdicts(study, run.root, run.slug)) for run in runs])
+        shelf = Shelf(
+            study, [(run, RunVerdicts(study, run.root, run.slug)) for run in runs]
+        )
         self._shelves[place.slug] = shelf
         for _, run in shelf.runs:
             run.refresh(self._stopped)
@@ -122,7 +124,9 @@ class Site:
         for small ones.
         """
         self._indexing = dict.fromkeys(self.datasets)
-        self._thread = threading.Thread(target=self._open_each, name="studio-opening", daemon=True)
+        self._thread = threading.Thread(
+            target=self._open_each, name="studio-opening", daemon=True
+        )
         self._thread.start()
         self._thread.join(SHOWN_AFTER_S)
         return self._thread
@@ -169,7 +173,9 @@ class Site:
         """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
         shelf = self.opened(run.dataset) if run.dataset else None
         runs = shelf.runs if shelf else ()
-        return next((verdicts for place, verdicts in runs if place.slug == run.slug), None)
+        return next(
+            (verdicts for place, verdicts in runs if place.slug == run.slug), None
+        )
 
     def judged(self, run: RunPlace) -> Judged:
         """Return what the report says about a run, computed again once there are new verdicts."""
@@ -177,13 +183,17 @@ class Site:
         if run.dataset is None or verdicts is None:
             return Judged(run, why="the questions are not open")
         if verdicts.totals().verdicts > MOST_JUDGED:
-            return Judged(run, why=f"more than {MOST_JUDGED:,} verdicts: see `visualjudge report`")
+            return Judged(
+                run, why=f"more than {MOST_JUDGED:,} verdicts: see `visualjudge report`"
+            )
         with self._judging[run.slug]:  # two pages may ask for it
             known = self._judged.get(run.slug)
             if known is None or known[0] != verdicts.generation:
                 beside = 2 if verdicts.totals().verdicts > FEW_VERDICTS else 1
                 with Workers(beside) as workers:  # pages are served meanwhile
-                    found = next(iter(workers.map(judged, [(verdicts.study.root, run)])))
+                    found = next(
+                        iter(workers.map(judged, [(verdicts.study.root, run)]))
+                    )
                 known = self._judged[run.slug] = (verdicts.generation, found)
         return known[1]
 
@@ -203,7 +213,13 @@ def _state(run: RunPlace, info: Fields, *, complete: bool) -> str:
     published replies, which has no end time.
     """
     if info.get("finished") or complete:
-        return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
+        return (
+            "finished"
+            if not info.get("stopped") and not info.get("missing")
+            else "stopped"
+        )
     journal = RunFolder(run.root).journal_path
     file = journal if journal.is_file() else run.root
-    return "running" if time.time() - file.stat().st_mtime < STALE_AFTER_S else "stopped"
+    return (
+        "running" if time.time() - file.stat().st_mtime < STALE_AFTER_S else "stopped"
+    )

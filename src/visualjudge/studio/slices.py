@@ -92,35 +92,55 @@ def slices(
     by image, as in the report.
     """
     second = across[0] if across else None
-    runs = [one for one in shelf.runs if across is None or one[0].slug == across[1].slug]
+    runs = [
+        one for one in shelf.runs if across is None or one[0].slug == across[1].slug
+    ]
     query = _query(shelf, kind, pairs, [facet, *([second] if second else [])])
     questions, others = Counter[str](), Counter[str]()
     sums: dict[Key, Counter[tuple[int, int]]] = {}
-    for (value, other), image, count, numbers in _summed(shelf, query, facet, second, runs):
+    for (value, other), image, count, numbers in _summed(
+        shelf, query, facet, second, runs
+    ):
         questions[value] += count
         others[other] += count
         for place, number in enumerate(numbers):
-            sums.setdefault((value, other, place // 3), Counter())[image, place % 3] += number
+            sums.setdefault((value, other, place // 3), Counter())[
+                image, place % 3
+            ] += number
     measured = _measured(sums)
     ranked, columns = _ranked(facet, questions), [("", k) for k in range(len(runs))]
-    if second:  # two facets of which one names the other, as task and encoding, have few pairs
+    if (
+        second
+    ):  # two facets of which one names the other, as task and encoding, have few pairs
         asked = {key[:2] for key, found in measured.items() if found[1]}
         known = {other for _, other in asked}
-        columns = [(name, 0) for name in _ranked(second, others) if name in known][:MOST_COLUMNS]
-        ranked = [name for name in ranked if any((name, other) in asked for other, _ in columns)]
+        columns = [(name, 0) for name in _ranked(second, others) if name in known][
+            :MOST_COLUMNS
+        ]
+        ranked = [
+            name
+            for name in ranked
+            if any((name, other) in asked for other, _ in columns)
+        ]
     rows = []
     for value in ranked:
         own = _with(query, facet, value)
         cells = [
-            _cell(measured.get((value, other, k)), _with(own, second, other), runs[k][0])
+            _cell(
+                measured.get((value, other, k)), _with(own, second, other), runs[k][0]
+            )
             for other, k in columns
         ]
         rows.append(Row(_label(facet, value), questions[value], own, tuple(cells)))
     slugs = [place.slug for place, _ in runs]
     if order in slugs and second is None:
         k = slugs.index(order)
-        rows.sort(key=lambda row: (row.cells[k].share is None, row.cells[k].share or 0.0))
-    names = [_label(second, other) if second else runs[k][0].name for other, k in columns]
+        rows.sort(
+            key=lambda row: (row.cells[k].share is None, row.cells[k].share or 0.0)
+        )
+    names = [
+        _label(second, other) if second else runs[k][0].name for other, k in columns
+    ]
     return Slices(
         facet.title,
         tuple(names),
@@ -133,11 +153,15 @@ def worst_tasks(shelf: Shelf) -> list[tuple[Row, str, Cell]]:
     """Return the tasks whose pairs are answered worst, each with the name and result of its worst
     judge, for the home page; empty if no pair was judged.
     """
-    table = shelf.remembered("worst", lambda: slices(shelf, shelf.facets()[0], "pairwise"))
+    table = shelf.remembered(
+        "worst", lambda: slices(shelf, shelf.facets()[0], "pairwise")
+    )
     lowest = []
     for row in table.rows:
         named = zip(table.columns, row.cells, strict=True)
-        judged = [(cell.share, name, cell) for name, cell in named if cell.share is not None]
+        judged = [
+            (cell.share, name, cell) for name, cell in named if cell.share is not None
+        ]
         if judged:
             lowest.append((row, *min(judged, key=lambda one: one[0])))
     lowest.sort(key=lambda one: one[1])
@@ -154,7 +178,11 @@ def _query(
     """
     query = (*(pair for pair in pairs if pair[0] != "type"), ("type", kind))
     named = {facet.name for facet in facets} | {name for name, _ in query}
-    return query if named.intersection(OF_PROBES) else (*query, *unchanged_only(shelf.study))
+    return (
+        query
+        if named.intersection(OF_PROBES)
+        else (*query, *unchanged_only(shelf.study))
+    )
 
 
 def _summed(
@@ -202,7 +230,9 @@ def _measured(sums: dict[Key, Counter[tuple[int, int]]]) -> dict[Key, Measured]:
     measured = {}
     for k, (key, count) in enumerate(sums.items()):
         answered = any(number for (_, part), number in count.items() if part == 2)
-        ends = (found.value[k], found.low[k], found.high[k]) if answered else (np.nan,) * 3
+        ends = (
+            (found.value[k], found.low[k], found.high[k]) if answered else (np.nan,) * 3
+        )
         share, low, high = (None if np.isnan(end) else float(end) for end in ends)
         measured[key] = (int(total[k]), int(found.cases[k]), share, low, high)
     return measured
@@ -211,7 +241,11 @@ def _measured(sums: dict[Key, Counter[tuple[int, int]]]) -> dict[Key, Measured]:
 def _cell(measured: Measured | None, pairs: tuple[Pair, ...], judge: RunPlace) -> Cell:
     outcome = f"outcome.{judge.slug}"
     asked = (*pairs, *((outcome, name) for name in OUTCOMES[1:]))
-    missed = (*pairs, *((outcome, name) for name in NOT_RIGHT), ("sort", "-wrong_difference"))
+    missed = (
+        *pairs,
+        *((outcome, name) for name in NOT_RIGHT),
+        ("sort", "-wrong_difference"),
+    )
     return Cell(*(measured or (0, 0, None, None, None)), asked, missed)
 
 
@@ -259,7 +293,9 @@ def matrix(shelf: Shelf, a: RunPlace, b: RunPlace, pairs: Sequence[Pair]) -> Mat
     facets = {facet.name: facet for facet in shelf.facets()}
     columns = f"{facets[first].column}, {facets[second].column}"
     grouped = shelf.rows(State.from_query(pairs), f"{columns}, count(*)", group=columns)
-    counts = Counter({(OUTCOMES[i], OUTCOMES[j]): count for i, j, count in grouped if i and j})
+    counts = Counter(
+        {(OUTCOMES[i], OUTCOMES[j]): count for i, j, count in grouped if i and j}
+    )
     rows = [name for name in OUTCOMES if any(name == one for one, _ in counts)]
     across = [name for name in OUTCOMES if any(name == other for _, other in counts)]
     return Matrix(tuple(rows), tuple(across), counts)

@@ -99,7 +99,9 @@ _Numbers = dict[str, dict[Any, int]]
 
 def words_of(text: str) -> str:
     """Return a text as it is searched: words only, since a prediction as text is mostly numbers."""
-    content = text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore").encode()
+    content = (
+        text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore").encode()
+    )
     return b" ".join(content.translate(_LETTERS).split()).decode()
 
 
@@ -135,7 +137,9 @@ class Study:
         self.checksum: str | None = stated[0][0] if stated else None
         self.count: int = self.all("SELECT count(*) FROM question")[0][0]
         self.values: dict[str, list[tuple[str, ...]]] = {name: [] for name in FACETS}
-        for name, text in self.all("SELECT facet, json FROM vocabulary ORDER BY facet, code"):
+        for name, text in self.all(
+            "SELECT facet, json FROM vocabulary ORDER BY facet, code"
+        ):
             self.values[name].append(tuple(orjson.loads(text)))
         self.has_probes = bool(self.all("SELECT 1 FROM question WHERE changed LIMIT 1"))
 
@@ -180,11 +184,15 @@ class Study:
 
     def question(self, row: int) -> Question:
         """Read one question."""
-        return question_of_json(self.all("SELECT json FROM record WHERE row = ?", row)[0][0])
+        return question_of_json(
+            self.all("SELECT json FROM record WHERE row = ?", row)[0][0]
+        )
 
     def questions(self, identities: Iterable[str]) -> Iterator[tuple[int, Question]]:
         """Read questions by id, with their rows; ids without a question are left out."""
-        joined = f"SELECT row, json FROM question JOIN record USING (row) WHERE id {AMONG}"
+        joined = (
+            f"SELECT row, json FROM question JOIN record USING (row) WHERE id {AMONG}"
+        )
         for row, text in self.all(joined, among(identities)):
             yield row, question_of_json(text)
 
@@ -199,7 +207,9 @@ def among(values: Iterable[Any]) -> str:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
+    connection = sqlite3.connect(
+        path, check_same_thread=False, isolation_level=None, timeout=60
+    )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
@@ -217,10 +227,14 @@ def open_study(root: Path, home: Path, slug: str) -> Study:
     RunError
         If the file cannot be written.
     """
-    path = home / f"{slug}-{hashlib.sha256(_stamp(root).encode()).hexdigest()[:12]}.sqlite"
+    path = (
+        home / f"{slug}-{hashlib.sha256(_stamp(root).encode()).hexdigest()[:12]}.sqlite"
+    )
     with storing(path):
         home.mkdir(parents=True, exist_ok=True)
-        with suppress(sqlite3.DatabaseError, ValueError, KeyError):  # missing or damaged
+        with suppress(
+            sqlite3.DatabaseError, ValueError, KeyError
+        ):  # missing or damaged
             study = Study(root, path)
             if study.complete:
                 return study
@@ -252,12 +266,17 @@ def read_in(study: Study) -> Iterator[None]:
     numbers: _Numbers = {name: {} for name in (*FACETS, "prompt", "pair")}
     try:
         meta = read_meta(root)
-        with Workers(2 if file.stat().st_size > LARGE else 1) as workers, storing(study.path):
+        with (
+            Workers(2 if file.stat().st_size > LARGE else 1) as workers,
+            storing(study.path),
+        ):
             for part in _parts(file, stamp, workers):
                 _store(study, part, numbers)
                 yield
             if _stamp(root) != stamp:
-                raise DataError(f"{file}: changed while it was read; start the studio again")
+                raise DataError(
+                    f"{file}: changed while it was read; start the studio again"
+                )
             stated = meta.get("files", {}).get(QUESTIONS)
             study.checksum = file_sha256(file) if file.name == QUESTIONS else stated
             with study.writing() as db:
@@ -277,7 +296,9 @@ def _parts(file: Path, stamp: str, workers: Workers) -> Iterator[list[_Row]]:
     read = 0
     if file.name == QUESTIONS:
         starts = range(FIRST_STEP, file.stat().st_size, STEP)
-        later = workers.map(_rows_of_lines, ((file, start, start + STEP) for start in starts))
+        later = workers.map(
+            _rows_of_lines, ((file, start, start + STEP) for start in starts)
+        )
         # The first part is read here, as processes take a second to start.
         for part in chain([_rows_of_lines((file, 0, FIRST_STEP))], later):
             if part is None:
@@ -293,7 +314,9 @@ def _parts(file: Path, stamp: str, workers: Workers) -> Iterator[list[_Row]]:
 def _rows_of_lines(place: tuple[Path, int, int]) -> list[_Row] | None:
     """Return the questions on some lines; None if there is not one on each line, or it is wrong."""
     try:
-        return [_row(record, question) for record, question in questions_between(*place)]
+        return [
+            _row(record, question) for record, question in questions_between(*place)
+        ]
     except ValueError:
         return None
 
@@ -305,7 +328,10 @@ def _opened(root: Path, _stamp: str) -> Dataset:
 
 def _rows_at(place: tuple[Path, str, int, int]) -> list[_Row]:
     root, stamp, start, stop = place
-    return [_row(question_json(one), one) for one in _opened(root, stamp).questions[start:stop]]
+    return [
+        _row(question_json(one), one)
+        for one in _opened(root, stamp).questions[start:stop]
+    ]
 
 
 def _row(record: bytes, question: Question) -> _Row:
@@ -336,7 +362,9 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
     """Write a part to the file; ``numbers`` has the codes of the values before it."""
     prompts, cases = numbers["prompt"], numbers["pair"]
     rows, texts, records, images = [], [], [], set[str]()
-    for row, (record, identity, words, case, shown, facts, values) in enumerate(part, study.count):
+    for row, (record, identity, words, case, shown, facts, values) in enumerate(
+        part, study.count
+    ):
         new = len(prompts)
         number = prompts.setdefault(hash(words), new)
         if number == new:
@@ -344,7 +372,9 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
         named = zip(FACETS, values, strict=True)
         codes = [numbers[name].setdefault(v, len(numbers[name])) for name, v in named]
         pair = cases.setdefault(hash(case), len(cases))
-        rows.append((row, identity, number, *facts, pair, array("I", codes).tobytes(), *codes))
+        rows.append(
+            (row, identity, number, *facts, pair, array("I", codes).tobytes(), *codes)
+        )
         records.append((row, record))
         images.update(shown)
     added = []

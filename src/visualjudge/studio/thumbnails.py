@@ -44,7 +44,10 @@ def confined(root: Path, name: str) -> Place | None:
 
 def image_response(place: Place) -> Response:
     """Return the image as stored in the dataset."""
-    kind, headers = TYPES[place.suffix.lower()], {"cache-control": "private, max-age=600"}
+    kind, headers = (
+        TYPES[place.suffix.lower()],
+        {"cache-control": "private, max-age=600"},
+    )
     if isinstance(place, Part):
         return Response(bytes_of(place), media_type=kind, headers=headers)
     return FileResponse(place, media_type=kind, headers=headers)
@@ -67,7 +70,9 @@ def thumbnail(image: Place, width: int) -> bytes:
 def _made(image: Place, width: int, _changed: int, _size: int) -> bytes:
     content = io.BytesIO()
     with opened(image) as file:
-        file.draft("RGB", (2 * width, 2 * width))  # a large JPEG is decoded at a half to an eighth
+        file.draft(
+            "RGB", (2 * width, 2 * width)
+        )  # a large JPEG is decoded at a half to an eighth
         small = Image.fromarray(rgb_of(file))
         small.thumbnail((width, small.height), Image.Resampling.BOX)
     small.save(content, "JPEG", quality=_QUALITY, subsampling=0)

@@ -16,7 +16,15 @@ from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.study import MARGINS, Study, storing, words_of
 
-OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
+OUTCOMES = (
+    "not asked",
+    "right",
+    "mixed",
+    "wrong",
+    "failed",
+    "cannot tell",
+    "no right answer",
+)
 CONSISTENCY = (
     "not asked in both orders",
     "same answer",
@@ -104,12 +112,16 @@ class RunVerdicts:
         with storing(study.path), study.writing() as db:
             db.execute("INSERT OR IGNORE INTO run (slug) VALUES (?)", (slug,))
             self.number = int(
-                db.execute("SELECT number FROM run WHERE slug = ?", (slug,)).fetchone()[0]
+                db.execute("SELECT number FROM run WHERE slug = ?", (slug,)).fetchone()[
+                    0
+                ]
             )
 
     # ---------------------------------------------------------------- keeping up
 
-    def refresh(self, stopped: threading.Event | None = None, *, wait: bool = True) -> None:
+    def refresh(
+        self, stopped: threading.Event | None = None, *, wait: bool = True
+    ) -> None:
         """Take in the new lines of the journal; an incomplete last line is left for the next time.
 
         Without ``wait``, return at once if another thread is reading.
@@ -127,7 +139,10 @@ class RunVerdicts:
         """Take in some lines in one transaction; return whether there may be more."""
         path = self.folder.journal_path
         stat = path.stat() if path.is_file() else None
-        now = (f"{path.name} {0 if stat is None else stat.st_ino}", stat.st_size if stat else 0)
+        now = (
+            f"{path.name} {0 if stat is None else stat.st_ino}",
+            stat.st_size if stat else 0,
+        )
         if now == self._seen:
             return False
         with self.study.writing() as db:
@@ -145,10 +160,14 @@ class RunVerdicts:
             self._store(db, whole)
             if whole:
                 last = whole[-1].start
-                db.execute("UPDATE run SET last = ? WHERE number = ?", (last, self.number))
+                db.execute(
+                    "UPDATE run SET last = ? WHERE number = ?", (last, self.number)
+                )
             if len(lines) < _BATCH - 1:
                 self._seen = now
-                db.execute("UPDATE run SET size = ? WHERE number = ?", (now[1], self.number))
+                db.execute(
+                    "UPDATE run SET size = ? WHERE number = ?", (now[1], self.number)
+                )
                 return bool(whole)
         return True
 
@@ -159,15 +178,21 @@ class RunVerdicts:
         db.execute(reset, (stamp, self.number))
 
     def _store(self, db: sqlite3.Connection, lines: Sequence[Any]) -> None:
-        found = [(line.start, line.verdict) for line in lines if line.verdict is not None]
-        asked = {q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})}
+        found = [
+            (line.start, line.verdict) for line in lines if line.verdict is not None
+        ]
+        asked = {
+            q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})
+        }
         number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
         rows, words = [], []
         for start, verdict in found:
             if verdict.id not in asked:
                 continue
             number += 1
-            rows.append((number, self.number, *_row(*asked[verdict.id], verdict, start)))
+            rows.append(
+                (number, self.number, *_row(*asked[verdict.id], verdict, start))
+            )
             if verdict.raw_response:
                 words.append((number, words_of(verdict.raw_response)))
         marks = ", ".join("?" * 13)

@@ -28,7 +28,10 @@ from visualjudge.core.untrusted import read_file
 
 MOST_TAGS = 20
 Tag = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40, pattern=r"^\PC+$")
+    str,
+    StringConstraints(
+        strip_whitespace=True, min_length=1, max_length=40, pattern=r"^\PC+$"
+    ),
 ]
 Note = Annotated[str, StringConstraints(strip_whitespace=True, max_length=4000)]
 
@@ -63,7 +66,9 @@ class Change(BaseModel, frozen=True):
         """
         tags = [tag for tag in (*before.tags, self.add) if tag and tag != self.remove]
         if len({*tags}) > MOST_TAGS:
-            raise DataError(f"tags must be at most {MOST_TAGS} per question, got {len({*tags})}")
+            raise DataError(
+                f"tags must be at most {MOST_TAGS} per question, got {len({*tags})}"
+            )
         return Marked(
             star=before.star if self.star is None else self.star,
             tags=tuple(tags),
@@ -116,7 +121,9 @@ class WorkingSets:
             return _FILE.validate_json(read_file(self.path, "manifest"))
         except ValidationError as error:
             place, reason = first_problem(error)
-            raise DataError(f"{': '.join((str(self.path), *place))}: {reason}") from None
+            raise DataError(
+                f"{': '.join((str(self.path), *place))}: {reason}"
+            ) from None
 
     def change(self, identities: Iterable[str], change: Change) -> int:
         """Apply a change and return the number of questions changed.
@@ -132,13 +139,24 @@ class WorkingSets:
             lock = locked(self.path)
             try:
                 before = self.marks()
-                after = {name: change.applied(before.get(name, UNMARKED)) for name in identities}
-                changed = {n: mark for n, mark in after.items() if mark != before.get(n, UNMARKED)}
+                after = {
+                    name: change.applied(before.get(name, UNMARKED))
+                    for name in identities
+                }
+                changed = {
+                    n: mark
+                    for n, mark in after.items()
+                    if mark != before.get(n, UNMARKED)
+                }
                 if changed:
                     every = sorted({**before, **changed}.items())
                     write_json(
                         self.path,
-                        {n: m.model_dump(exclude_defaults=True) for n, m in every if m != UNMARKED},
+                        {
+                            n: m.model_dump(exclude_defaults=True)
+                            for n, m in every
+                            if m != UNMARKED
+                        },
                     )
                 return len(changed)
             finally:

@@ -18,8 +18,14 @@ def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
     statement that all categories are of interest.
     """
     shown = ", ".join(scene.class_of_interest or ())
-    known = type_sentence(asset, scene, _prompts) if scene.task.type in asset.parts else []
-    said = asset.part("classes", {"classes": shown}) if shown else asset.part("all_classes")
+    known = (
+        type_sentence(asset, scene, _prompts) if scene.task.type in asset.parts else []
+    )
+    said = (
+        asset.part("classes", {"classes": shown})
+        if shown
+        else asset.part("all_classes")
+    )
     return [*known, said]
 
 

@@ -14,7 +14,8 @@ from visualjudge.vision.rows import Encoding
 from visualjudge.vision.tasks import TASKS, task_named
 
 CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
-    "encoding", {(row.type, row.stem): row for kind in BUILT_IN for row in kind.encodings}
+    "encoding",
+    {(row.type, row.stem): row for kind in BUILT_IN for row in kind.encodings},
 )
 
 
@@ -44,7 +45,11 @@ def encodings(task: str | None = None) -> list[Encoding]:
 
 def order_of(row: Encoding) -> tuple[str, bool]:
     """Return a sort key that puts a combo directly before the encoding whose image it shows."""
-    return (row.style.pixel, False) if isinstance(row.style, ComboStyle) else (row.stem, True)
+    return (
+        (row.style.pixel, False)
+        if isinstance(row.style, ComboStyle)
+        else (row.stem, True)
+    )
 
 
 def encoding_named(task: str, stem: str) -> Encoding:

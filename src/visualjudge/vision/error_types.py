@@ -37,7 +37,9 @@ def error_type_named(task: str, name: str) -> ErrorType:
     """
     rows = {row.name: row for row in type_of(task_named(task).name).errors}
     if name not in rows:
-        raise UsageError(f"{task} has no error type {name!r}; it has: {', '.join(rows) or 'none'}")
+        raise UsageError(
+            f"{task} has no error type {name!r}; it has: {', '.join(rows) or 'none'}"
+        )
     return rows[name]
 
 

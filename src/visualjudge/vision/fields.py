@@ -20,14 +20,26 @@ LONGEST_LABEL = 500
 LARGEST_NUMBER = 1e15
 # Largest coordinate that may be a fraction of the image size.
 SHARES = 1.5
-FLAGS = {"": False, "0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+FLAGS = {
+    "": False,
+    "0": False,
+    "1": True,
+    "0.0": False,
+    "1.0": True,
+    "false": False,
+    "true": True,
+}
 
 
 def objects(payload: Payload, field: str) -> list[Payload]:
     """Return the list of objects in ``field``."""
     items = payload.get(field)
-    if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
-        reason = "the field is missing" if items is None else "must be a list of objects"
+    if not isinstance(items, list | tuple) or not all(
+        isinstance(item, Mapping) for item in items
+    ):
+        reason = (
+            "the field is missing" if items is None else "must be a list of objects"
+        )
         raise DataError(f"{field}: {reason}")
     check_items(field, len(items))
     return list(items)
@@ -45,17 +57,27 @@ def label(item: Payload, where: str) -> str:
 
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
     """Return a finite number of bounded size; text, booleans, lists and objects are rejected."""
-    plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+    plain = isinstance(value, int | float | np.number) and not isinstance(
+        value, bool | np.bool_
+    )
     if not plain or not abs(value) <= largest:  # false for NaN; ints of any length
-        shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
-        raise DataError(f"{field}: must be a finite number of at most {largest:g}, got {shown}")
+        shown = (
+            f"{value!r}"[:40]
+            if plain and not isinstance(value, int)
+            else type(value).__name__
+        )
+        raise DataError(
+            f"{field}: must be a finite number of at most {largest:g}, got {shown}"
+        )
     return float(value)
 
 
 def score(item: Payload, where: str = "") -> float | None:
     """Return the confidence of an item, or None."""
     value = item.get("score")
-    return None if value is None else number(value, f"{where}.score" if where else "score")
+    return (
+        None if value is None else number(value, f"{where}.score" if where else "score")
+    )
 
 
 def flag(value: Any, field: str) -> bool:

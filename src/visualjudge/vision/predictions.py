@@ -20,7 +20,10 @@ from visualjudge.vision.base import (
     ReadContext as ReadContext,
     WriteContext as WriteContext,
 )
-from visualjudge.vision.boxes.record import Detection as Detection, Detections as Detections
+from visualjudge.vision.boxes.record import (
+    Detection as Detection,
+    Detections as Detections,
+)
 from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.depth.record import DepthMap as DepthMap
 from visualjudge.vision.images.record import WholeImage as WholeImage
@@ -99,7 +102,12 @@ def read_prediction(
 
 
 def payload_of(
-    task: str, prediction: Prediction, *, root: Path, stem: str, digits: int | None = DIGITS
+    task: str,
+    prediction: Prediction,
+    *,
+    root: Path,
+    stem: str,
+    digits: int | None = DIGITS,
 ) -> dict[str, Any]:
     """Return the payload of a typed prediction.
 

@@ -84,10 +84,13 @@ class Encoding:
     title: str = ""
 
 
-def drawn(type: str, kind: Kind, draw: Draw, *rows: tuple[str, str, Style]) -> tuple[Encoding, ...]:
+def drawn(
+    type: str, kind: Kind, draw: Draw, *rows: tuple[str, str, Style]
+) -> tuple[Encoding, ...]:
     """Return the encodings of a type that one function draws, from (stem, title, style) each."""
     return tuple(
-        Encoding(type, stem, kind, draw, style, title=title) for stem, title, style in rows
+        Encoding(type, stem, kind, draw, style, title=title)
+        for stem, title, style in rows
     )
 
 
@@ -101,15 +104,21 @@ class Both:
     pixel: Encoding
 
     def __call__(self, scene: Scene, _style: ComboStyle) -> Encoded:
-        drawn, said = (scene.once(row.draw, row.style) for row in (self.pixel, self.text))
+        drawn, said = (
+            scene.once(row.draw, row.style) for row in (self.pixel, self.text)
+        )
         return Encoded(drawn.image, said.text, drawn.legend, drawn.colors)
 
 
-def combo(stem: str, rows: Sequence[Encoding], text: str, pixel: str, title: str = "") -> Encoding:
+def combo(
+    stem: str, rows: Sequence[Encoding], text: str, pixel: str, title: str = ""
+) -> Encoding:
     """Return the combo of two encodings of a type, given by their stems."""
     by_stem = {row.stem: row for row in rows}
     both = Both(by_stem[text], by_stem[pixel])
-    return Encoding(both.text.type, stem, "combo", both, ComboStyle(text, pixel), title=title)
+    return Encoding(
+        both.text.type, stem, "combo", both, ComboStyle(text, pixel), title=title
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,11 @@ def score(task: str, prediction: Any, truth: Any, **options: Any) -> float:
 
 
 def scores_by_class(
-    task: str, prediction: Prediction, truth: Prediction, labels: Sequence[str], **options: Any
+    task: str,
+    prediction: Prediction,
+    truth: Prediction,
+    labels: Sequence[str],
+    **options: Any,
 ) -> list[float]:
     """Return :func:`score` with each of ``labels`` as the class of interest; items are compared
     only once.
@@ -72,9 +76,13 @@ def scores_by_class(
     metric, sides, chosen = _prepared(task, prediction, truth, options)
     if metric.by_class is None:
         return [
-            score(task, *sides, **{**options, "class_of_interest": (label,)}) for label in labels
+            score(task, *sides, **{**options, "class_of_interest": (label,)})
+            for label in labels
         ]
-    return [_final_score(value, metric) for value in metric.by_class(*sides, labels, **chosen)]
+    return [
+        _final_score(value, metric)
+        for value in metric.by_class(*sides, labels, **chosen)
+    ]
 
 
 # Return the metric, both sides as records, and the options that the metric takes.
@@ -89,15 +97,25 @@ def _prepared(
     metric = _chosen(task, kind, named.pop("metric", None))
     size: Size | None = named.pop("size", None)
     # polygons of one side use the size in an RLE or PNG of the other
-    size = tuple(size) if size else _told_size(task, truth) or _told_size(task, prediction)  # type: ignore[assignment]
+    size = (
+        tuple(size) if size else _told_size(task, truth) or _told_size(task, prediction)
+    )  # type: ignore[assignment]
     ours = read_prediction(task, prediction, size=size)
     sides = ours, read_prediction(task, truth, size=size)
     labels = named.get("class_of_interest")
     if isinstance(labels, str):
         labels = named["class_of_interest"] = (labels,)
-    if task_named(task).classed and labels and "class_of_interest" not in metric.options:
+    if (
+        task_named(task).classed
+        and labels
+        and "class_of_interest" not in metric.options
+    ):
         sides = sides[0].only(labels), sides[1].only(labels)
-    return metric, sides, {name: value for name, value in named.items() if name in metric.options}
+    return (
+        metric,
+        sides,
+        {name: value for name, value in named.items() if name in metric.options},
+    )
 
 
 def _final_score(value: object, metric: Metric) -> float:
@@ -121,7 +139,11 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
         raise UsageError(
             f"{task} has no metric: scores of generated images are given, not computed"
         )
-    if name is not None and name not in own and not any(name == other for _, other in METRICS):
+    if (
+        name is not None
+        and name not in own
+        and not any(name == other for _, other in METRICS)
+    ):
         raise UsageError(
             f"metric must be {one_of(name, own)}, got {name!r}{lacking('metric', (kind, name))}"
         )
@@ -136,7 +158,9 @@ def _named(options: Fields) -> Json:
     every = {"metric", "size"}.union(*(row.options for row in METRICS.values()))
     unknown = sorted(set(named) - every)
     if unknown:
-        raise UsageError(f"score has no option {unknown[0]!r}; it has: {', '.join(sorted(every))}")
+        raise UsageError(
+            f"score has no option {unknown[0]!r}; it has: {', '.join(sorted(every))}"
+        )
     return named
 
 

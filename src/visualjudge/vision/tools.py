@@ -31,7 +31,10 @@ ITEM = {"type": "integer", "minimum": 1, "description": "Number of an item, from
 # JSON schemas of the arguments that tools take.
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "option": {"type": "string", "description": "Letter of an option."},
-    "image": {"type": "string", "description": "original, control, or the letter of an option."},
+    "image": {
+        "type": "string",
+        "description": "original, control, or the letter of an option.",
+    },
     "label": {"type": "string"},
     "item": ITEM,
     "other_item": ITEM,
@@ -79,7 +82,9 @@ class Evidence:
 
 def _read(known: Mapping[str, Callable[[], Any]], argument: str, name: str) -> Any:
     if name not in known:
-        raise DataError(f"{argument}: must be one of {', '.join(known) or '(none)'}, got {name!r}")
+        raise DataError(
+            f"{argument}: must be one of {', '.join(known) or '(none)'}, got {name!r}"
+        )
     try:
         return known[name]()
     except VisualJudgeError:  # names files and annotations, which judges must not see
@@ -130,8 +135,12 @@ class Tool:
     def applies(self, evidence: Evidence) -> bool:
         """Return whether a question has what the tool needs."""
         if self.on == "option images":
-            return len(evidence.letters) > 1 and set(evidence.letters) <= set(evidence.images)
-        if self.on == "places" and (evidence.kind is None or evidence.kind.places is None):
+            return len(evidence.letters) > 1 and set(evidence.letters) <= set(
+                evidence.images
+            )
+        if self.on == "places" and (
+            evidence.kind is None or evidence.kind.places is None
+        ):
             return False
         return bool(evidence.images if self.on == "images" else evidence.predictions)
 
@@ -150,7 +159,9 @@ class Tool:
         }
 
 
-def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple[Pixels, Box]:
+def region(
+    image: Pixels, x0: float, y0: float, x1: float, y1: float
+) -> tuple[Pixels, Box]:
     """Return the pixels of an H×W×3 image that a box touches, and their box.
 
     Raises
@@ -166,7 +177,12 @@ def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple[P
             "the box must have x0 < x1 and y0 < y1 and overlap the image of "
             f"{width}×{height} pixels, got {x0:g}, {y0:g}, {x1:g}, {y1:g}"
         )
-    return np.ascontiguousarray(image[top:bottom, left:right]), (left, top, right, bottom)
+    return np.ascontiguousarray(image[top:bottom, left:right]), (
+        left,
+        top,
+        right,
+        bottom,
+    )
 
 
 def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
@@ -179,7 +195,9 @@ def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
     factor = min(LARGEST_FACTOR, longest // longer) or longest / longer
     width, height = (max(1, round(side * factor)) for side in pixels.shape[1::-1])
     way = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
-    return np.asarray(cv2.resize(pixels, (width, height), interpolation=way), np.uint8), factor
+    return np.asarray(
+        cv2.resize(pixels, (width, height), interpolation=way), np.uint8
+    ), factor
 
 
 def zoom(evidence: Evidence, image: str, **corners: float) -> ToolOutput:
@@ -222,7 +240,10 @@ def count(evidence: Evidence, option: str, label: str | None = None) -> ToolOutp
 
 
 def measure(
-    evidence: Evidence, option: str, item: int | None = None, other_item: int | None = None
+    evidence: Evidence,
+    option: str,
+    item: int | None = None,
+    other_item: int | None = None,
 ) -> ToolOutput:
     """Return the places and sizes of an option's items, of one item, or the distance and overlap of
     two.
@@ -231,9 +252,14 @@ def measure(
     corners = evidence.kind.places(record)
     if item is None:
         lines = [
-            f"{k + 1}: {_size(record, corners, k)}" for k in range(min(len(corners), MOST_LISTED))
+            f"{k + 1}: {_size(record, corners, k)}"
+            for k in range(min(len(corners), MOST_LISTED))
         ]
-        more = [f"and {len(corners) - len(lines)} more"] if len(corners) > len(lines) else []
+        more = (
+            [f"and {len(corners) - len(lines)} more"]
+            if len(corners) > len(lines)
+            else []
+        )
         return ToolOutput("\n".join([f"{option}: {len(corners)} items", *lines, *more]))
     first = _number(item, len(corners), "item")
     if other_item is None:
@@ -276,7 +302,13 @@ GENERAL = (
         BOX,
         on="option images",
     ),
-    Tool("count", "Count the items of an option, by label.", count, ("option",), ("label",)),
+    Tool(
+        "count",
+        "Count the items of an option, by label.",
+        count,
+        ("option",),
+        ("label",),
+    ),
     Tool(
         "measure",
         "List an option's items with their places and sizes; with item, one of them; with "

@@ -24,7 +24,10 @@ T = TypeVar("T")
 Features = Mapping[str, float]
 NOTHING: Features = {}
 # OpenCV's 8-bit CIELAB of black, and the size of its steps.
-_ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], np.float32)
+_ZERO, _STEP = (
+    np.array([0, 128, 128], np.float32),
+    np.array([100 / 255, 1, 1], np.float32),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,9 @@ class View:
         mean, h×w float32 with mean 1.
         """
         wide = cv2.blur(self.lab, (SURROUND, SURROUND))
-        apart = length(self.soft - wide) + length(self.soft - self.soft.mean(axis=(0, 1)))
+        apart = length(self.soft - wide) + length(
+            self.soft - self.soft.mean(axis=(0, 1))
+        )
         return apart / max(float(apart.mean()), 1e-3)
 
     @cached_property
@@ -85,7 +90,9 @@ def view_of(pixels: Pixels) -> View:
     edges = cv2.magnitude(dx, dy)
     unit = max(float(np.percentile(edges, 95)), 1e-3)
     height, width = pixels.shape[:2]
-    return View((height, width), lab, dx / unit, dy / unit, np.minimum(edges / unit, 2.0))
+    return View(
+        (height, width), lab, dx / unit, dy / unit, np.minimum(edges / unit, 2.0)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +118,9 @@ def shrunk(pixels: Pixels) -> Pixels:
     """Return an H×W×3 uint8 image whose longer side has at most ``SIDE`` pixels."""
     height, width = pixels.shape[:2]
     ratio = min(1.0, SIDE / max(height, width))
-    return reduced(pixels, (max(8, round(width * ratio)), max(8, round(height * ratio))))
+    return reduced(
+        pixels, (max(8, round(width * ratio)), max(8, round(height * ratio)))
+    )
 
 
 def strided(plane: np.ndarray) -> np.ndarray:
@@ -131,9 +140,12 @@ def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
     if whole > 1:
         cut = np.ascontiguousarray(pixels[: height * whole, : width * whole])
         pixels = np.asarray(
-            cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8
+            cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA),
+            dtype=np.uint8,
         )
-    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return np.asarray(
+        cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8
+    )
 
 
 def lab_of(pixels: Pixels) -> Plane:

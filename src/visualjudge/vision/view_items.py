@@ -24,7 +24,9 @@ PARTITION_SHIFTS = {"near": 0.02, "far": 0.15}
 SAME, STACKED = 0.3, 0.5
 
 
-def region_features(view: View, labels: Sequence[str], regions: Sequence[Mask]) -> Features:
+def region_features(
+    view: View, labels: Sequence[str], regions: Sequence[Mask]
+) -> Features:
     """Return the features of the labelled regions of one image."""
     masks = [mask_on_view(view, region) for region in regions]
     rows_looks = [_mask(view, mask) for mask in masks]
@@ -33,7 +35,9 @@ def region_features(view: View, labels: Sequence[str], regions: Sequence[Mask]) 
         for name in (rows_looks[0][0] if rows_looks else ())
     }
     looks = np.array([look for _, look in rows_looks]).reshape(-1, 3)
-    boxes = np.array([region.xyxy for region in regions], dtype=np.float64).reshape(-1, 4)
+    boxes = np.array([region.xyxy for region in regions], dtype=np.float64).reshape(
+        -1, 4
+    )
     number = np.zeros(view.edges.shape, dtype=np.uint16)
     for k, mask in enumerate(masks, 1):
         number[mask] = k
@@ -86,9 +90,9 @@ def alike(labels: Sequence[str], looks: FloatArray) -> Features:
     labels, in units of 20.
     """
     apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
-    equal = np.array([[one == two for two in labels] for one in labels], dtype=bool).reshape(
-        apart.shape
-    )
+    equal = np.array(
+        [[one == two for two in labels] for one in labels], dtype=bool
+    ).reshape(apart.shape)
     lower = np.tril(np.ones_like(equal), -1)
     same, other = (
         float(apart[where].mean()) if where.any() else 0.0
@@ -117,7 +121,9 @@ def partition(view: View, number: np.ndarray) -> Features:
     counted = np.bincount(flat)
     present = counted > 0
     pixels = counted[present]
-    sums = np.array([np.bincount(flat, weights=plane)[present] for plane in view.centred])
+    sums = np.array(
+        [np.bincount(flat, weights=plane)[present] for plane in view.centred]
+    )
     return {"explained": float((sums**2 / pixels).sum()) / max(view.variance, 1e-6)}
 
 
@@ -137,9 +143,13 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     for name, share in PARTITION_SHIFTS.items():
         step = max(1, round(share * max(half.shape)))
         ways = [(step, 0), (-step, 0), (0, step), (0, -step)]
-        explained = [_explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways]
+        explained = [
+            _explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways
+        ]
         edges = [
-            cv2.mean(view.edges, mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)))[0]
+            cv2.mean(view.edges, mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)))[
+                0
+            ]
             for down, right in ways
         ]
         found[f"explained_{name}"] = own[0] - float(np.mean(explained)) / total

@@ -21,7 +21,9 @@ NEAR, FAR = 0.08, 0.25
 # Minimum lengths of shifts, in pixels of the view.
 LEAST_NEAR, LEAST_FAR = 2.0, 5.0
 RESIZED = {"near": (0.9, 1.1), "far": (0.75, 1.33)}
-DIRECTIONS = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64)
+DIRECTIONS = np.array(
+    [[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64
+)
 GRID = 5
 # Maximum number of sample points inside, in the ring and on the outline.
 POINTS = 150
@@ -63,12 +65,15 @@ def samples_of_mask(mask: BoolArray) -> Samples | None:
     padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     inside, ring, outline = (
-        _spread(np.argwhere(part)) for part in (near, cv2.dilate(near, kernel) - near, rim)
+        _spread(np.argwhere(part))
+        for part in (near, cv2.dilate(near, kernel) - near, rim)
     )
     if not len(ring) or not len(outline):
         return None
     rows, columns = outline.T
-    normals = np.abs(np.stack([dx[rows, columns], dy[rows, columns]], axis=1)).astype(np.float64)
+    normals = np.abs(np.stack([dx[rows, columns], dy[rows, columns]], axis=1)).astype(
+        np.float64
+    )
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
     return Samples(_xy(inside), _xy(ring), _xy(outline), normals)
 
@@ -113,7 +118,9 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
     return found
 
 
-NOWHERE = {f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for far in SCALES}
+NOWHERE = {
+    f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for far in SCALES
+}
 
 
 # Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on the
@@ -129,7 +136,10 @@ def _seen(
         + at.normals[:, 1] * view.dy[outline[1], outline[0]]
     )
     edge = _mean(np.minimum(across, 2.0)[..., None], on_outline)[:, 0]
-    colours = [_mean(view.soft[y, x], on) for (x, y), on in ((inside, on_inside), (ring, on_ring))]
+    colours = [
+        _mean(view.soft[y, x], on)
+        for (x, y), on in ((inside, on_inside), (ring, on_ring))
+    ]
     salience = [
         _mean(view.salient[y, x][..., None], on)[:, 0]
         for (x, y), on in ((inside, on_inside), (ring, on_ring))

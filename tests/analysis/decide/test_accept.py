@@ -27,14 +27,21 @@ def cases(
     image = np.repeat(np.arange(images), 2)
     bad = rng.random(image.size) < share_bad
     score = np.round(rng.normal(np.where(bad, 3.5, 7.0), 1.5), 2)
-    table = pl.DataFrame({"cluster": image, "score": score, "truth": np.where(bad, 1.0, 9.0)})
+    table = pl.DataFrame(
+        {"cluster": image, "score": score, "truth": np.where(bad, 1.0, 9.0)}
+    )
     return _Cases.of(table, 5.0, base_rate)
 
 
 def study(root: Path, images: int, judge: str = "j", *, unread: int = 0) -> Study:
     """A good judge of two predictions an image, every third of which is bad."""
     questions = [
-        scoring(k, 2.0 if k % 3 == 0 else 9.0, image_id=f"image{k // 2}", error_type="missed")
+        scoring(
+            k,
+            2.0 if k % 3 == 0 else 9.0,
+            image_id=f"image{k // 2}",
+            error_type="missed",
+        )
         for k in range(2 * images)
     ]
     dataset = write_dataset(root / "ds", questions)
@@ -59,7 +66,8 @@ def test_the_risk_of_the_chosen_score_is_kept_in_nearly_all_studies() -> None:
 
 def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
     rare, same, common = (
-        chosen_threshold(cases(600, 0.3, base_rate=rate), 0.05)[0] for rate in (0.02, None, 0.6)
+        chosen_threshold(cases(600, 0.3, base_rate=rate), 0.05)[0]
+        for rate in (0.02, None, 0.6)
     )
     assert rare is not None and same is not None and common is not None
     assert rare < same < common
@@ -69,7 +77,9 @@ def test_a_search_stops_at_the_first_score_that_breaks_the_promise() -> None:
     """700 good predictions, 60 bad ones below them, and 1,240 good ones at a lower score."""
     score = np.repeat([9.0, 8.0, 7.0], [700, 60, 1240])
     table = pl.DataFrame({"cluster": np.arange(2000), "score": score})
-    table = table.with_columns(truth=pl.when(pl.col("score") == 8).then(1.0).otherwise(9.0))
+    table = table.with_columns(
+        truth=pl.when(pl.col("score") == 8).then(1.0).otherwise(9.0)
+    )
     found = _Cases.of(table, 5.0, None)
     assert found.bound(7.0)[1] <= 0.05 < found.bound(8.0)[1]
     assert chosen_threshold(found, 0.05) == (9.0, None)
@@ -91,7 +101,11 @@ def test_a_study_answers_by_task_and_error_type(tmp_path: Path) -> None:
         "error type missed",
     ]
     whole = found.parts[0]
-    assert (whole.accepted, whole.bad_accepted, whole.recall) == (pytest.approx(2 / 3), 0.0, 1.0)
+    assert (whole.accepted, whole.bad_accepted, whole.recall) == (
+        pytest.approx(2 / 3),
+        0.0,
+        1.0,
+    )
     assert whole.bound is not None and whole.bound <= 0.05
     assert "accept predictions from a score of 8.1" in str(found)
 
@@ -114,7 +128,8 @@ def test_predictions_of_another_run_are_marked_with_the_reason(tmp_path: Path) -
     assert ("no readable score", 1) in reasons and ("score too low", 3) in reasons
     other = accept(study(tmp_path / "other", 90), risk=0.05)
     foreign = marked(
-        type(other)(**{**other.__dict__, "tasks": ("keypoint",)}), study(tmp_path / "n2", 6)
+        type(other)(**{**other.__dict__, "tasks": ("keypoint",)}),
+        study(tmp_path / "n2", 6),
     )
     assert set(foreign["reason"]) == {"its task was not studied"}
 
@@ -140,16 +155,33 @@ def test_the_command_writes_a_table_and_a_coco_file(tmp_path: Path) -> None:
         for k in (0, 1):
             row = {"task": "object_detection", "annotation_id": f"s{k}"}
             file.write(json.dumps({**row, "prediction": {"detections": [box]}}) + "\n")
-        other = {"task": "instance_segmentation", "annotation_id": "s1"}  # of another task
+        other = {
+            "task": "instance_segmentation",
+            "annotation_id": "s1",
+        }  # of another task
         file.write(json.dumps({**other, "prediction": {"instances": [box]}}) + "\n")
     run, out = str(tmp_path / "run"), tmp_path / "accepted.csv"
-    words = ["accept", run, "--json", str(tmp_path / "a.json"), "--apply", run, "--out", str(out)]
+    words = [
+        "accept",
+        run,
+        "--json",
+        str(tmp_path / "a.json"),
+        "--apply",
+        run,
+        "--out",
+        str(out),
+    ]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert pl.read_csv(out)["accepted"].sum() == 120
-    assert json.loads((tmp_path / "a.json").read_text())["threshold"] == pytest.approx(8.1)
+    assert json.loads((tmp_path / "a.json").read_text())["threshold"] == pytest.approx(
+        8.1
+    )
     coco = json.loads((tmp_path / "accepted.coco.json").read_text())
     (annotation,) = coco["annotations"]
-    assert annotation["bbox"] == [1, 2, 10, 20] and coco["images"][0]["file_name"] == "image0"
+    assert (
+        annotation["bbox"] == [1, 2, 10, 20]
+        and coco["images"][0]["file_name"] == "image0"
+    )
     failed = CliRunner().invoke(app, ["accept", run, "--risk", "0.001"])
     assert failed.exit_code == 1 and "no score keeps" in " ".join(failed.output.split())

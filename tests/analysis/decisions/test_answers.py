@@ -36,7 +36,9 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
         names = tuple(f"group {k} model {i}" for i in range(3))
         world = World(World.of(12, 3, k, gap=0.8).truth, names)
         asked = of_task(world.pair_questions(), f"task {k:02d}")
-        questions += [replace(q, id=f"{k}-{q.id}", image_id=f"{k}-{q.image_id}") for q in asked]
+        questions += [
+            replace(q, id=f"{k}-{q.id}", image_id=f"{k}-{q.image_id}") for q in asked
+        ]
     verdicts = choices_of(questions, 0.95)
     refused = [
         replace(v, value="Failed", status="refusal") if v.id.startswith("3-") else v
@@ -75,14 +77,21 @@ def _two_tasks() -> tuple[list[Question], list[Verdict]]:
     good = World.of(30, 4, gap=0.8).pair_questions()
     bad = of_task(World.of(30, 4, 1, gap=0.8).pair_questions(), "keypoint")
     bad = [replace(q, id=f"k{q.id}") for q in bad]
-    return [*good, *bad], [*choices_of(good, 1.0, swap=True), *choices_of(bad, 0.5, 2, swap=True)]
+    return [*good, *bad], [
+        *choices_of(good, 1.0, swap=True),
+        *choices_of(bad, 0.5, 2, swap=True),
+    ]
 
 
 def test_a_task_has_the_answer_that_its_questions_alone_would_get() -> None:
     questions, verdicts = _two_tasks()
     own = {q.id for q in questions if q.task == "keypoint"}
-    alone = _judge([q for q in questions if q.id in own], [v for v in verdicts if v.id in own])
-    task = next(task for task in _judge(questions, verdicts).tasks if task.task == "keypoint")
+    alone = _judge(
+        [q for q in questions if q.id in own], [v for v in verdicts if v.id in own]
+    )
+    task = next(
+        task for task in _judge(questions, verdicts).tasks if task.task == "keypoint"
+    )
     assert task.checks == alone.checks == alone.tasks[0].checks
 
 
@@ -106,7 +115,9 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
         "where"
     ] == ["task=keypoint"]
     one = analyse([run], where=["source=model 3", "task=keypoint"])
-    assert one.metrics["dataset"]["questions"] == sum("model 3" in q.sources for q in kept[0])
+    assert one.metrics["dataset"]["questions"] == sum(
+        "model 3" in q.sources for q in kept[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +131,9 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
         ("task", "--where must be FIELD=VALUE"),
     ],
 )
-def test_what_no_question_fits_is_refused(where: str, said: str, tmp_path: Path) -> None:
+def test_what_no_question_fits_is_refused(
+    where: str, said: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=said):
         analyse([_written(tmp_path)], where=[where])
 
@@ -128,12 +141,17 @@ def test_what_no_question_fits_is_refused(where: str, said: str, tmp_path: Path)
 def test_a_task_of_a_few_images_is_named() -> None:
     questions, verdicts = _two_tasks()
     few = [
-        replace(pair(0, (8.0, 2.0), task="depth_estimation"), id=f"d{i}", image_id=f"d{i}")
+        replace(
+            pair(0, (8.0, 2.0), task="depth_estimation"), id=f"d{i}", image_id=f"d{i}"
+        )
         for i in range(3)
     ]
     said = [Verdict(q.id, "AB", str(q.answer), "ok", "") for q in few]
     found = _judge([*questions, *few], [*verdicts, *said])
-    assert _line(found, "macro_accuracy").why == "a task with fewer than 5 images: depth_estimation"
+    assert (
+        _line(found, "macro_accuracy").why
+        == "a task with fewer than 5 images: depth_estimation"
+    )
     depth = next(task for task in found.tasks if task.task == "depth_estimation")
     assert depth.models.state == "too_few"
 
@@ -147,14 +165,22 @@ def test_a_favour_that_moves_no_source_costs_nothing() -> None:
 
 
 THREE = World.of(60, 3, gap=0.8).pair_questions()
-FEW, NEAR = World.of(8, 3, gap=0.8).pair_questions(), World.of(40, 3, gap=0.1).pair_questions()
+FEW, NEAR = (
+    World.of(8, 3, gap=0.8).pair_questions(),
+    World.of(40, 3, gap=0.1).pair_questions(),
+)
 
 
 @pytest.mark.parametrize(
     ("questions", "verdicts", "known", "todo"),
     [
         (FEW, choices_of(FEW, 0.9), "puts model 0 above model 2", "visualjudge plan"),
-        (NEAR, choices_of(NEAR, 0.85), "too close, by truth as well", "visualjudge plan"),
+        (
+            NEAR,
+            choices_of(NEAR, 0.85),
+            "too close, by truth as well",
+            "visualjudge plan",
+        ),
         (
             [replace(q, answer="unknown") for q in THREE],
             choices_of(THREE, 0.9),
@@ -170,7 +196,14 @@ FEW, NEAR = World.of(8, 3, gap=0.8).pair_questions(), World.of(40, 3, gap=0.1).p
         (THREE, choices_of(THREE, 0.05), "no better than chance", "Ask another judge"),
         (FEW[:1], choices_of(FEW[:1], 1.0), "1 of at least 10", "visualjudge plan"),
     ],
-    ids=["few images", "near models", "no truth", "all failed", "inverted", "one question"],
+    ids=[
+        "few images",
+        "near models",
+        "no truth",
+        "all failed",
+        "inverted",
+        "one question",
+    ],
 )
 def test_an_answer_names_what_is_known_and_what_to_do(
     questions: list[Question], verdicts: list[Verdict], known: str, todo: str

@@ -48,7 +48,9 @@ def test_a_judge_that_guesses_is_never_trusted(seed: int) -> None:
 
 def test_what_was_not_asked_is_never_green() -> None:
     questions = World.of(60, 4, gap=1.2).scoring_questions()
-    card = card_of(analyse_study(study_of(questions, {"judge": scores_of(questions, 0.3)})))
+    card = card_of(
+        analyse_study(study_of(questions, {"judge": scores_of(questions, 0.3)}))
+    )
     lines = {line.name: line for line in card.judges[0].checks}
     for name in ("macro_accuracy", "right_in_both_orders", "lean"):
         assert (lines[name].value, lines[name].state) == (None, "not_measured")
@@ -87,7 +89,9 @@ def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
             verdicts.append(Verdict(question.id, "AB", answer, "ok", answer))
         main = system(study_of(questions, {"judge": verdicts}), 0).main
         assert main is not None
-        flagged += any(favour.p is not None and favour.p < 0.05 for favour in main.found.favours)
+        flagged += any(
+            favour.p is not None and favour.p < 0.05 for favour in main.found.favours
+        )
     assert flagged <= 2
 
 
@@ -123,13 +127,17 @@ def test_a_fair_judge_of_few_items_does_not_favour_the_best_source(images: int) 
     flagged = 0
     for seed in range(10):
         questions = World.of(images, 2, seed, gap=2.0).scoring_questions()
-        flagged += bool(_favoured(study_of(questions, {"judge": scores_of(questions, 0.5, seed)})))
+        flagged += bool(
+            _favoured(study_of(questions, {"judge": scores_of(questions, 0.5, seed)}))
+        )
     assert flagged <= 1
 
 
 @pytest.mark.parametrize("right", [1.0, 0.0])
 @pytest.mark.parametrize("kind", ["pair_questions", "scoring_questions"])
-def test_a_judge_that_follows_the_truth_alone_favours_nobody(kind: str, right: float) -> None:
+def test_a_judge_that_follows_the_truth_alone_favours_nobody(
+    kind: str, right: float
+) -> None:
     questions = getattr(World.of(12, 4), kind)()
     scores = [float(q.final_scores[0]) for q in questions]
     answers = [f"{s if right else 10 - s:.6f}" for s in scores]
@@ -137,12 +145,15 @@ def test_a_judge_that_follows_the_truth_alone_favours_nobody(kind: str, right: f
         choices_of(questions, right)
         if kind == "pair_questions"
         else [
-            Verdict(q.id, "AB", float(a), "ok", a) for q, a in zip(questions, answers, strict=True)
+            Verdict(q.id, "AB", float(a), "ok", a)
+            for q, a in zip(questions, answers, strict=True)
         ]
     )
     main = system(study_of(questions, {"judge": verdicts}), 0).main
     assert main is not None
-    assert [favour.value for favour in main.found.favours] == pytest.approx([0] * 4, abs=1e-6)
+    assert [favour.value for favour in main.found.favours] == pytest.approx(
+        [0] * 4, abs=1e-6
+    )
     assert not _favoured(study_of(questions, {"judge": verdicts}))
 
 
@@ -153,15 +164,23 @@ def test_a_tie_is_half_a_win_for_both() -> None:
         pair(i, scores.get(answer, (6.0, 6.0)), answer=answer, ties=("tie", "both_bad"))
         for i, answer in enumerate(answers)
     ]
-    main = system(study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0).main
+    main = system(
+        study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0
+    ).main
     assert main is not None
-    assert main.found.judged.tolist() == main.found.true.tolist() == pytest.approx([0.625, 0.375])
+    assert (
+        main.found.judged.tolist()
+        == main.found.true.tolist()
+        == pytest.approx([0.625, 0.375])
+    )
 
 
 def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> None:
     unnamed = [pair(i + 12, (5.0, 7.0), sources=("one", None)) for i in range(12)]
     questions = [*(pair(i, (7.0, 5.0)) for i in range(12)), *unnamed]
-    main = system(study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0).main
+    main = system(
+        study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0
+    ).main
     assert main is not None
     assert dict(zip(main.names, main.found.judged.tolist(), strict=True)) == {
         "one": 1.0,
@@ -199,11 +218,15 @@ def test_system_figures_equal_their_definitions() -> None:
     judged = world.truth + rng.normal(0, 2, world.truth.shape)
     rows = np.indices(world.truth.shape)
     places = rows[1].ravel(), rows[0].ravel()
-    found = system_agreement(judged.ravel(), world.truth.ravel(), *places, np.zeros(5, int))
+    found = system_agreement(
+        judged.ravel(), world.truth.ravel(), *places, np.zeros(5, int)
+    )
     assert found is not None
     means = judged.mean(0), world.truth.mean(0)
     assert found.tau_b.value == pytest.approx(stats.kendalltau(*means)[0])
-    assert found.tau_b.interval is not None and found.tau_b.interval[0] < found.tau_b.value
+    assert (
+        found.tau_b.interval is not None and found.tau_b.interval[0] < found.tau_b.value
+    )
 
 
 def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
@@ -240,7 +263,10 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     found = analyse_study(study_of(asked, {"judge": [*(right | turned).values()]}))
     judge = card_of(found).judges[0]
     macro = next(line for line in judge.checks if line.name == "macro_accuracy")
-    assert (macro.state, macro.why) == ("undecided", "a task with fewer than 5 images: keypoint")
+    assert (macro.state, macro.why) == (
+        "undecided",
+        "a task with fewer than 5 images: keypoint",
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,7 +285,9 @@ def test_chance_is_a_guess_among_the_answers_that_can_be_right(
     questions = [replace(q, ties=ties) for q in World.of(100, 4).pair_questions()]
     for place, tie in enumerate(ties):
         questions[place] = replace(questions[place], answer=tie)
-    found = analyse_study(study_of(questions, {"judge": choices_of(questions, right, swap=False)}))
+    found = analyse_study(
+        study_of(questions, {"judge": choices_of(questions, right, swap=False)})
+    )
     result = found.results.judges[0]
     assert ("which is no better than" in card_of(found).judges[0].answer) is proven
     assert result.pairwise.chance == pytest.approx(1 / (2 + len(ties)))
@@ -269,7 +297,8 @@ def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
     questions = World.of(100, 4).pair_questions()
     right = choices_of(questions, 0.97, swap=False)
     verdicts = [
-        replace(v, value="?", status="unparseable") if k % 5 < 3 else v for k, v in enumerate(right)
+        replace(v, value="?", status="unparseable") if k % 5 < 3 else v
+        for k, v in enumerate(right)
     ]
     found = analyse_study(study_of(questions, {"judge": verdicts}))
     judge = card_of(found).judges[0]
@@ -279,9 +308,17 @@ def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
 
 def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
     questions = World.of(10, 4).pair_questions()
-    mixed = [replace(q, ties=("tie", "both_bad")) if i % 2 else q for i, q in enumerate(questions)]
-    mixed[1], mixed[3] = replace(mixed[1], answer="tie"), replace(mixed[3], answer="both_bad")
-    result = analyse_study(study_of(mixed, {"judge": choices_of(mixed, 0.5)})).results.judges[0]
+    mixed = [
+        replace(q, ties=("tie", "both_bad")) if i % 2 else q
+        for i, q in enumerate(questions)
+    ]
+    mixed[1], mixed[3] = (
+        replace(mixed[1], answer="tie"),
+        replace(mixed[3], answer="both_bad"),
+    )
+    result = analyse_study(
+        study_of(mixed, {"judge": choices_of(mixed, 0.5)})
+    ).results.judges[0]
     assert result.pairwise.chance == pytest.approx(0.375, abs=0.01)
 
 

@@ -32,20 +32,28 @@ def _scored(world: World, **judge: object) -> Study:
     return study_of(questions, {"judge": scores_of(questions, 0.6, **judge)})  # type: ignore[arg-type]
 
 
-def _labels(path: Path, rows: list[tuple[str, ...]], head: str = "annotation_id,score") -> Path:
+def _labels(
+    path: Path, rows: list[tuple[str, ...]], head: str = "annotation_id,score"
+) -> Path:
     path.write_text("\n".join([head, *(",".join(row) for row in rows)]) + "\n")
     return path
 
 
 def _random_scores(world: World, path: Path, images: int, seed: int = 0) -> Path:
-    chosen = np.random.default_rng(seed).choice(world.truth.shape[0], images, replace=False)
+    chosen = np.random.default_rng(seed).choice(
+        world.truth.shape[0], images, replace=False
+    )
     rows = [
-        (f"a{g}-{s}", str(world.truth[g, s])) for g in chosen for s in range(world.truth.shape[1])
+        (f"a{g}-{s}", str(world.truth[g, s]))
+        for g in chosen
+        for s in range(world.truth.shape[1])
     ]
     return _labels(path, rows)
 
 
-def test_a_favoured_source_is_put_back_in_its_place(world: World, tmp_path: Path) -> None:
+def test_a_favoured_source_is_put_back_in_its_place(
+    world: World, tmp_path: Path
+) -> None:
     study = _scored(world, bias={"model 4": 3.0})
     board = correct_study(study, _random_scores(world, tmp_path / "labels.csv", 20))
     naive_best = max(board.rows, key=lambda row: row.naive or 0).source
@@ -53,18 +61,25 @@ def test_a_favoured_source_is_put_back_in_its_place(world: World, tmp_path: Path
     assert "model 4" in {row.source for row in board.rows[-2:]}
     for row in board.rows:
         true = world.truth[:, int(row.source[-1])].mean()
-        assert row.interval is not None and row.interval[0] - 0.2 < true < row.interval[1] + 0.2
+        assert (
+            row.interval is not None
+            and row.interval[0] - 0.2 < true < row.interval[1] + 0.2
+        )
         assert (
             row.rank_set is not None
             and row.rank_set[0] <= int(row.source[-1]) + 1 <= row.rank_set[1]
         )
 
 
-def test_the_judge_makes_intervals_narrower_than_labels_alone(world: World, tmp_path: Path) -> None:
+def test_the_judge_makes_intervals_narrower_than_labels_alone(
+    world: World, tmp_path: Path
+) -> None:
     labels = _random_scores(world, tmp_path / "labels.csv", 15)
     good = correct_study(_scored(world), labels)
     questions = world.scoring_questions()
-    noise = correct_study(study_of(questions, {"judge": scores_of(questions, 30.0)}), labels)
+    noise = correct_study(
+        study_of(questions, {"judge": scores_of(questions, 30.0)}), labels
+    )
     assert good.lam > 0.5 > 0.2 > noise.lam
     widths = [
         np.mean([row.interval[1] - row.interval[0] for row in b.rows if row.interval])
@@ -76,25 +91,37 @@ def test_the_judge_makes_intervals_narrower_than_labels_alone(world: World, tmp_
 
 def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:
     questions = World.of(12, 2).pair_questions()
-    unnamed = [replace(q, id=f"u{q.id}", sources=(q.sources[0], None)) for q in questions]
-    study = study_of([*questions, *unnamed], {"judge": choices_of([*questions, *unnamed], 0.8)})
+    unnamed = [
+        replace(q, id=f"u{q.id}", sources=(q.sources[0], None)) for q in questions
+    ]
+    study = study_of(
+        [*questions, *unnamed], {"judge": choices_of([*questions, *unnamed], 0.8)}
+    )
     labels = _labels(
-        tmp_path / "l.csv", [(q.id, str(q.answer)) for q in questions], "question_id,answer"
+        tmp_path / "l.csv",
+        [(q.id, str(q.answer)) for q in questions],
+        "question_id,answer",
     )
     assert {row.labels for row in correct_study(study, labels).rows} == {12}
 
 
 def test_json_has_the_promised_shape(world: World, tmp_path: Path) -> None:
     found = LEADERBOARD.json(
-        correct_study(_scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3)
+        correct_study(
+            _scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3
+        )
     )
     assert {"rows", "method", "lambda"} <= set(found)
-    assert {"source", "naive", "corrected", "ci95", "rank_set", "labels"} <= set(found["rows"][0])
+    assert {"source", "naive", "corrected", "ci95", "rank_set", "labels"} <= set(
+        found["rows"][0]
+    )
     assert found["rows"][0]["labels"] == 12 and found["labels"] == 60
     assert found["labels_for_gap"] is None or found["labels_for_gap"] > 0
 
 
-def test_labels_that_fit_nothing_are_named_and_left_out(world: World, tmp_path: Path) -> None:
+def test_labels_that_fit_nothing_are_named_and_left_out(
+    world: World, tmp_path: Path
+) -> None:
     path = _random_scores(world, tmp_path / "labels.csv", 10)
     with path.open("a") as file:
         file.write("nobody,3\na0-0x,4\na59-1,eleven\na58-1,11\n")
@@ -117,10 +144,14 @@ def test_an_annotation_labelled_under_both_of_its_names_is_labelled_twice(
     assert [str(one) for one in again.problems if "labelled twice" in str(one)]
 
 
-def test_labels_from_1_to_5_are_not_on_the_judges_scale(world: World, tmp_path: Path) -> None:
+def test_labels_from_1_to_5_are_not_on_the_judges_scale(
+    world: World, tmp_path: Path
+) -> None:
     path = _random_scores(world, tmp_path / "labels.csv", 10)
     lines = [line.split(",") for line in path.read_text().split()[1:]]
-    low = _labels(tmp_path / "low.csv", [(n, str(1 + 0.4 * float(score))) for n, score in lines])
+    low = _labels(
+        tmp_path / "low.csv", [(n, str(1 + 0.4 * float(score))) for n, score in lines]
+    )
     for labels, holds in ((path, True), (low, False)):
         found = correct_study(_scored(world), labels).assumptions
         assert [one.holds for one in found if "0 to 10" in one.assumes] == [holds]
@@ -132,14 +163,23 @@ def test_labels_of_which_only_some_have_a_probability_are_told(
     names = [f"a{g}-{s}" for g in range(8) for s in range(5)]
     rows = [(name, "5", "0.2" if k else "") for k, name in enumerate(names)]
     path = _labels(tmp_path / "l.csv", rows, "annotation_id,score,probability")
-    assert "the 1 without one" in correct_study(_scored(world), path).assumptions[0].assumes
+    assert (
+        "the 1 without one"
+        in correct_study(_scored(world), path).assumptions[0].assumes
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("annotation_id,score,probability\na0-0,5,13%\n", "probability must be above 0"),
-        ("id,score\na0-0,1\n", "columns must be annotation_id,score or question_id,answer"),
+        (
+            "annotation_id,score,probability\na0-0,5,13%\n",
+            "probability must be above 0",
+        ),
+        (
+            "id,score\na0-0,1\n",
+            "columns must be annotation_id,score or question_id,answer",
+        ),
         ("annotation_id,score\na0-0,\n", "holds no label"),
         ("annotation_id,score\na0-0,5\n", "at least 3 images"),
         ("annotation_id,score\nzzz,5\n", "must have labels of annotations that"),
@@ -165,18 +205,30 @@ def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
     study = study_of(questions, {"judge": choices_of(questions, 0.5)})
     labels = []
     for question in questions[:200]:
-        winner = next((i for i, source in enumerate(question.sources) if source == "model 0"), 0)
+        winner = next(
+            (i for i, source in enumerate(question.sources) if source == "model 0"), 0
+        )
         labels.append((question.id, "AB"[winner]))  # model 0 always wins
-    board = correct_study(study, _labels(tmp_path / "labels.csv", labels, "question_id,answer"))
+    board = correct_study(
+        study, _labels(tmp_path / "labels.csv", labels, "question_id,answer")
+    )
     best = next(row for row in board.rows if row.source == "model 0")
-    assert board.lam == 0 and (best.corrected, best.interval, best.rank_set) == (1.0, None, None)
+    assert board.lam == 0 and (best.corrected, best.interval, best.rank_set) == (
+        1.0,
+        None,
+        None,
+    )
     assert best.why == "all its labels are equal"
     assert "No interval and no ranks: model 0 (all its labels are equal)." in str(board)
     assert LEADERBOARD.json(board)["rows"][0]["why"] == "all its labels are equal"
 
 
-def test_rank_sets_are_said_to_hold_for_each_source_alone(world: World, tmp_path: Path) -> None:
-    board = correct_study(_scored(world), _random_scores(world, tmp_path / "labels.csv", 15))
+def test_rank_sets_are_said_to_hold_for_each_source_alone(
+    world: World, tmp_path: Path
+) -> None:
+    board = correct_study(
+        _scored(world), _random_scores(world, tmp_path / "labels.csv", 15)
+    )
     assert "Ranks: the ranks that each source may have by itself" in str(board)
 
 
@@ -202,10 +254,15 @@ def test_the_queue_can_be_filled_in_and_read_back(world: World, tmp_path: Path) 
         writer.writeheader()
         writer.writerows(table)
     board = correct_study(study, path)
-    assert board.labels == 40 and "probabilities of the labels file" in board.assumptions[0].assumes
+    assert (
+        board.labels == 40
+        and "probabilities of the labels file" in board.assumptions[0].assumes
+    )
 
 
-def test_labels_that_are_there_are_kept_and_not_drawn_again(world: World, tmp_path: Path) -> None:
+def test_labels_that_are_there_are_kept_and_not_drawn_again(
+    world: World, tmp_path: Path
+) -> None:
     first = _random_scores(world, tmp_path / "labels.csv", 6)
     queue = label_study(_scored(world), 20, labels=first)
     table = queue.table()
@@ -315,7 +372,9 @@ def test_labels_drawn_with_different_probabilities_are_not_continued(
 
 def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:
     study = _scored(world)
-    one, again, other = (label_study(study, 20, seed=seed).table() for seed in (0, 0, 1))
+    one, again, other = (
+        label_study(study, 20, seed=seed).table() for seed in (0, 0, 1)
+    )
     assert one.equals(again) and not one.equals(other)
 
 
@@ -327,10 +386,13 @@ def test_more_labels_than_items_are_refused(world: World) -> None:
 def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(
     world: World, tmp_path: Path
 ) -> None:
-    labels = _labels(tmp_path / "one.csv", [(f"a{g}-0", str(world.truth[g, 0])) for g in range(12)])
+    labels = _labels(
+        tmp_path / "one.csv", [(f"a{g}-0", str(world.truth[g, 0])) for g in range(12)]
+    )
     board = correct_study(_scored(world), labels, gap=0.5)
     assert sum(row.corrected is not None for row in board.rows) == 1
     assert board.labels_for_gap is None
-    assert "a difference of 0.5: not known: no two compared sources have enough labels" in " ".join(
-        str(board).split()
+    assert (
+        "a difference of 0.5: not known: no two compared sources have enough labels"
+        in " ".join(str(board).split())
     )

@@ -27,7 +27,10 @@ def _two_tasks(kind: str = "pair_questions") -> list[Question]:
     good, bad = World.of(40, 3, gap=1.2), World.of(40, 3, seed=1, gap=1.2)
     low = World(np.clip(bad.truth - 4, 0, 10).round(3), bad.names)
     detected = getattr(_renamed(good, "det"), kind)()
-    return [*detected, *of_task(getattr(_renamed(low, "seg"), kind)(), "instance_segmentation")]
+    return [
+        *detected,
+        *of_task(getattr(_renamed(low, "seg"), kind)(), "instance_segmentation"),
+    ]
 
 
 def _card(questions: Sequence[Question], verdicts: Sequence[Verdict]) -> JudgeCard:
@@ -38,12 +41,16 @@ def _edges(*rows: tuple[str, str, str]) -> pl.DataFrame:
     return pl.DataFrame(rows, ["task", "a", "b"], orient="row")
 
 
-def test_tasks_that_compare_the_same_sources_are_one_group_and_all_others_are_apart() -> None:
+def test_tasks_that_compare_the_same_sources_are_one_group_and_all_others_are_apart() -> (
+    None
+):
     same = source_groups(_edges(("depth", "x", "y"), ("boxes", "y", "x")))
     assert set(same.values()) == {"boxes + depth"}
     bridged = source_groups(_edges(("boxes", "x", "y"), ("depth", "y", "z")))
     assert bridged["boxes", "y"] != bridged["depth", "y"]
-    never_met = source_groups(_edges(("boxes", "u", "v"), ("boxes", "x", "y"), ("boxes", "y", "z")))
+    never_met = source_groups(
+        _edges(("boxes", "u", "v"), ("boxes", "x", "y"), ("boxes", "y", "z"))
+    )
     assert never_met["boxes", "u"] == never_met["boxes", "v"] == "boxes (1)"
     assert {never_met["boxes", name] for name in "xyz"} == {"boxes (2)"}
 
@@ -63,7 +70,9 @@ def test_a_judge_that_scores_one_task_too_low_still_orders_its_sources() -> None
 def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
     questions = _two_tasks("scoring_questions")
     verdicts = [
-        replace(v, value=10 - float(v.value) if v.id.startswith("instance") else v.value)
+        replace(
+            v, value=10 - float(v.value) if v.id.startswith("instance") else v.value
+        )
         for v in scores_of(questions, 0.2)
     ]
     main = _card(questions, verdicts).system.main
@@ -72,13 +81,22 @@ def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
 
 def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     questions = _two_tasks()
-    card = card_of(analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)})))
+    card = card_of(
+        analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)}))
+    )
     page = str(card)
-    assert "object detection       det 0" in page and "over 6 pairs" in " ".join(page.split())
+    assert "object detection       det 0" in page and "over 6 pairs" in " ".join(
+        page.split()
+    )
     rows = CARD.json(card)["judges"][0]["system"]["sources"]
-    assert {row["group"] for row in rows} == {"object_detection", "instance_segmentation"}
+    assert {row["group"] for row in rows} == {
+        "object_detection",
+        "instance_segmentation",
+    }
     alone = [q for q in questions if q.task == "object_detection"]
-    one = str(card_of(analyse_study(study_of(alone, {"judge": choices_of(alone, 0.9)}))))
+    one = str(
+        card_of(analyse_study(study_of(alone, {"judge": choices_of(alone, 0.9)})))
+    )
     assert "Group" not in one and "groups" not in one
 
 
@@ -86,7 +104,9 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
     questions = _two_tasks("scoring_questions")
     labels = tmp_path / "labels.csv"
     rows = [
-        f"{q.task}/{q.annotation_ids[0]},{q.answer}" for q in questions if int(q.image_id[-2:]) < 25
+        f"{q.task}/{q.annotation_ids[0]},{q.answer}"
+        for q in questions
+        if int(q.image_id[-2:]) < 25
     ]
     labels.write_text("\n".join(["annotation_id,score", *rows]) + "\n")
     board = correct_study(
@@ -101,9 +121,9 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
         "det 2",
     ]
     assert [row.rank_set for row in board.rows] == [(1, 1), (2, 2), (3, 3)] * 2
-    assert str(board).splitlines()[0].startswith("Group") and "only within a group" in " ".join(
-        str(board).split()
-    )
+    assert str(board).splitlines()[0].startswith(
+        "Group"
+    ) and "only within a group" in " ".join(str(board).split())
     assert LEADERBOARD.json(board)["rows"][0]["group"] == "instance_segmentation"
 
 
@@ -114,7 +134,11 @@ def test_pairs_on_few_images_do_not_borrow_certainty_from_another_group() -> Non
     image, source = np.nonzero(many)
     group = np.array([0, 0, 0, 0, 1, 1])
     found = system_agreement(level[source], level[source], source, image, group)
-    assert found is not None and (found.tau_b.value, found.tau_b.interval, found.images) == (
+    assert found is not None and (
+        found.tau_b.value,
+        found.tau_b.interval,
+        found.images,
+    ) == (
         1.0,
         None,
         60,

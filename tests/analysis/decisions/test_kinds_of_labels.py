@@ -19,11 +19,16 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
     pairs, scored = world.pair_questions(), world.scoring_questions()
     dataset = write_dataset(tmp_path / "ds", [*pairs, *scored])
     judge = write_run(
-        tmp_path / "judge", dataset, [*choices_of(pairs, 0.8, 0), *scores_of(scored, 1.0)]
+        tmp_path / "judge",
+        dataset,
+        [*choices_of(pairs, 0.8, 0), *scores_of(scored, 1.0)],
     )
     asked = [*pairs[::2], *scored[::2]]
     people = write_run(
-        tmp_path / "people", dataset, [said(q, q.answer) for q in asked], backend="people"
+        tmp_path / "people",
+        dataset,
+        [said(q, q.answer) for q in asked],
+        backend="people",
     )
     journal = people / "verdicts.jsonl"
     lines = [
@@ -34,10 +39,14 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
     return judge, people
 
 
-def test_several_kinds_are_named_with_the_option_that_chooses(runs: tuple[Path, Path]) -> None:
+def test_several_kinds_are_named_with_the_option_that_chooses(
+    runs: tuple[Path, Path],
+) -> None:
     judge, people = runs
     for unfit in (None, "ranking"):
-        with pytest.raises(DataError, match="got pairwise, scoring; choose one with --kind"):
+        with pytest.raises(
+            DataError, match="got pairwise, scoring; choose one with --kind"
+        ):
             vj.correct(judge, people, kind=unfit)
     for kind, measure in (("pairwise", "win rate"), ("scoring", "mean score")):
         board = vj.correct(judge, people, kind=kind)

@@ -24,7 +24,9 @@ def ratings() -> pl.DataFrame:
             parts: dict[str, list[tuple[str, float, str]]] = {"SC": [], "PQ": []}
             for part, true in zip(parts, quality, strict=True):
                 for person in range(3):
-                    value = float(np.clip(round(2 * (true + rng.normal(0, 0.2))) / 2, 0, 1))
+                    value = float(
+                        np.clip(round(2 * (true + rng.normal(0, 0.2))) / 2, 0, 1)
+                    )
                     parts[part].append((f"p{person}", value, "person"))
                 parts[part].append(
                     (
@@ -33,7 +35,9 @@ def ratings() -> pl.DataFrame:
                         "judge",
                     )
                 )
-            for (rater, sc, kind), (_, pq, _) in zip(parts["SC"], parts["PQ"], strict=True):
+            for (rater, sc, kind), (_, pq, _) in zip(
+                parts["SC"], parts["PQ"], strict=True
+            ):
                 for name, score in (("SC", sc), ("PQ", pq), ("O", math.sqrt(sc * pq))):
                     rows.append((f"i{i}", source, rater, f"T/{name}", score, kind))
     names = ["item", "source", "rater", "dimension", "score", "kind"]
@@ -41,7 +45,9 @@ def ratings() -> pl.DataFrame:
 
 
 def _rho(table: pl.DataFrame, source: str, dimension: str) -> float:
-    part = table.filter((pl.col("source") == source) & (pl.col("dimension") == dimension))
+    part = table.filter(
+        (pl.col("source") == source) & (pl.col("dimension") == dimension)
+    )
     judge = part.filter(pl.col("kind") == "judge").sort("item")["score"]
     people = (
         part.filter(pl.col("kind") == "person")
@@ -69,21 +75,37 @@ def test_a_constant_judge_has_no_cell(ratings: pl.DataFrame) -> None:
     flat = ratings.with_columns(
         score=pl.when(pl.col("kind") == "judge").then(5.0).otherwise(pl.col("score"))
     )
-    assert all(cell.published is None for cell in as_published(flat) if cell.kind == "judge")
+    assert all(
+        cell.published is None for cell in as_published(flat) if cell.kind == "judge"
+    )
 
 
 def test_items_that_lack_a_part_do_not_count(ratings: pl.DataFrame) -> None:
-    lost = (pl.col("rater") == "judge") & (pl.col("item") == "i0") & (pl.col("dimension") == "T/PQ")
-    cells = [cell for cell in as_published(ratings.filter(~lost)) if cell.kind == "judge"]
+    lost = (
+        (pl.col("rater") == "judge")
+        & (pl.col("item") == "i0")
+        & (pl.col("dimension") == "T/PQ")
+    )
+    cells = [
+        cell for cell in as_published(ratings.filter(~lost)) if cell.kind == "judge"
+    ]
     assert {cell.items for cell in cells} == {39} and len(cells) == 3
     both = ratings.filter(~((pl.col("rater") == "judge") & (pl.col("item") == "i0")))
-    kept = {cell.dimension: cell.published for cell in as_published(both) if cell.kind == "judge"}
+    kept = {
+        cell.dimension: cell.published
+        for cell in as_published(both)
+        if cell.kind == "judge"
+    }
     lost_source = ratings.filter(~(lost & (pl.col("source") == "one")))
     found = {
-        cell.dimension: cell.by_source for cell in as_published(lost_source) if cell.kind == "judge"
+        cell.dimension: cell.by_source
+        for cell in as_published(lost_source)
+        if cell.kind == "judge"
     }
     expected = {
-        cell.dimension: cell.by_source for cell in as_published(both) if cell.kind == "judge"
+        cell.dimension: cell.by_source
+        for cell in as_published(both)
+        if cell.kind == "judge"
     }
     assert found["T/SC"]["one"] == expected["T/SC"]["one"] and kept
 

@@ -27,7 +27,10 @@ def runs(tmp_path: Path) -> list[Path]:
     dataset = write_dataset(tmp_path / "ds", questions)
     return [
         write_run(
-            tmp_path / name, dataset, choices_of(questions, 0.9, seed), asked=4 * len(questions)
+            tmp_path / name,
+            dataset,
+            choices_of(questions, 0.9, seed),
+            asked=4 * len(questions),
         )
         for seed, name in enumerate(("small", "large"))
     ]
@@ -71,7 +74,9 @@ def test_of_several_datasets_the_one_that_changed_is_named(tmp_path: Path) -> No
     for name in ("one", "two"):
         questions = [q for q in every if (int(q.image_id[-4:]) < 6) == (name == "one")]
         dataset = write_dataset(tmp_path / f"ds-{name}", questions)
-        folders.append(write_run(tmp_path / name, dataset, choices_of(questions, 0.9, 0)))
+        folders.append(
+            write_run(tmp_path / name, dataset, choices_of(questions, 0.9, 0))
+        )
     _edit(tmp_path / "ds-two")
     with pytest.raises(DataError, match=rf"two: {CHANGED}.*ds-two; "):
         analyse(folders)

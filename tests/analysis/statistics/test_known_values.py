@@ -34,7 +34,9 @@ def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untype
     p_values, advantages = [], []
     for name, answers in human.items():
         items = [
-            i for i in answers if i in judge and any(i in a for n, a in human.items() if n != name)
+            i
+            for i in answers
+            if i in judge and any(i in a for n, a in human.items() if n != name)
         ]
         ours, hers = [], []
         for item in items:
@@ -42,7 +44,9 @@ def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untype
             ours.append(score(judge[item], rest) >= score(answers[item], rest))
             hers.append(score(answers[item], rest) >= score(judge[item], rest))
         difference = np.array(hers, int) - np.array(ours, int)
-        p_values.append(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
+        p_values.append(
+            stats.ttest_1samp(difference, epsilon, alternative="less").pvalue
+        )
         advantages.append(np.mean(ours))
     m = len(p_values)
     thresholds = np.arange(1, m + 1) / m * 0.05 / np.sum(1 / np.arange(1, m + 1))
@@ -86,12 +90,17 @@ def test_alt_test_leaves_out_people_with_few_items() -> None:
 def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() -> None:
     rng = np.random.default_rng(8)
     truth = rng.integers(1, 4, 40)
-    people = [np.where(rng.random(40) < 0.7, truth, rng.integers(1, 4, 40)) for _ in range(5)]
+    people = [
+        np.where(rng.random(40) < 0.7, truth, rng.integers(1, 4, 40)) for _ in range(5)
+    ]
     said = np.where(rng.random(40) < 0.7, truth, rng.integers(1, 4, 40))
 
     def found(times: int) -> AltTest:
         items = [(g, k) for g in range(40) for k in range(times)]
-        human = {f"person {p}": {(g, k): int(people[p][g]) for g, k in items} for p in range(5)}
+        human = {
+            f"person {p}": {(g, k): int(people[p][g]) for g, k in items}
+            for p in range(5)
+        }
         judge = {(g, k): int(said[g]) for g, k in items}
         return alt_test(human, judge, lambda item: item[0], epsilon=0.1, nominal=True)
 
@@ -111,7 +120,9 @@ def test_conformal_radius_is_the_order_statistic() -> None:
     each = np.arange(1.0, 20), 0.1, np.arange(19)
     assert conformal_radius(*each).value == 18  # ⌈20 · 0.9⌉ = 18th of 19
     assert conformal_radius(np.array([-3.0, 1, 2]), 0.25, np.arange(3)).value == 3
-    assert conformal_radius(np.array([1.0, 2, 3]), 0.05, np.arange(3)).value == float("inf")
+    assert conformal_radius(np.array([1.0, 2, 3]), 0.05, np.arange(3)).value == float(
+        "inf"
+    )
 
 
 def test_conformal_radius_by_image_counts_images_not_residuals() -> None:

@@ -39,10 +39,14 @@ def test_a_useless_judge_leaves_the_mean_of_the_labels() -> None:
 def test_repeating_every_item_of_an_image_buys_no_precision() -> None:
     rng = np.random.default_rng(2)
     truth = rng.normal(size=120)
-    said, labels = truth + rng.normal(0, 0.3, 120), np.where(np.arange(120) < 30, truth, np.nan)
+    said, labels = (
+        truth + rng.normal(0, 0.3, 120),
+        np.where(np.arange(120) < 30, truth, np.nan),
+    )
     rows = np.repeat(np.arange(120), 4)
     once, many = (
-        pooled_means(said[r], labels[r], np.zeros(r.size, int), r) for r in (np.arange(120), rows)
+        pooled_means(said[r], labels[r], np.zeros(r.size, int), r)
+        for r in (np.arange(120), rows)
     )
     assert many.interval(0) == pytest.approx(once.interval(0))
 
@@ -89,7 +93,9 @@ def test_rank_sets_miss_as_often_as_stated_where_sources_are_nearly_alike() -> N
     held = []
     for values in rng.normal(truth, 0.1, (1000, 6)):
         sets = rank_sets(values, np.eye(6) * 0.01, 1e6)
-        held += [s is not None and s[0] <= rank <= s[1] for rank, s in enumerate(sets, 1)]
+        held += [
+            s is not None and s[0] <= rank <= s[1] for rank, s in enumerate(sets, 1)
+        ]
     assert 0.94 < np.mean(held) < 0.96
 
 

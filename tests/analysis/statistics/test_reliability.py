@@ -48,7 +48,9 @@ def test_the_error_is_the_mean_gap_of_the_bins() -> None:
     assert found.brier.value == pytest.approx(np.mean((stated - happened) ** 2))
 
 
-def test_the_corrected_calibration_error_is_near_0_where_probabilities_come_true() -> None:
+def test_the_corrected_calibration_error_is_near_0_where_probabilities_come_true() -> (
+    None
+):
     found = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -64,6 +66,8 @@ def test_a_large_calibration_error_is_hardly_corrected() -> None:
     rng = np.random.default_rng(0)
     stated = rng.uniform(0.5, 0.95, 400)
     found = calibration(
-        stated, (rng.random(400) < stated - 0.3).astype(float), np.repeat(np.arange(40), 10)
+        stated,
+        (rng.random(400) < stated - 0.3).astype(float),
+        np.repeat(np.arange(40), 10),
     )
     assert 0.85 * found.ece.value < found.ece_corrected.value <= found.ece.value

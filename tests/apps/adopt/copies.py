@@ -47,7 +47,10 @@ def _parquet(path: Path, value: Any) -> None:
 
 def _arrow(path: Path, value: Any) -> None:
     table = pa.Table.from_pylist(value)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_stream(file, table.schema) as writer,
+    ):
         writer.write_table(table)
 
 
@@ -81,16 +84,31 @@ def png(level: int) -> dict[str, Any]:
 
 
 def mllm_judge(folder: Path) -> Path:
-    about = {"instruction": "What is it?", "image_path": "image/1.jpg", "original_dataset": "coco"}
+    about = {
+        "instruction": "What is it?",
+        "image_path": "image/1.jpg",
+        "original_dataset": "coco",
+    }
     image(folder / "Dataset" / "image" / "1.jpg", 90)
-    texts = [{"name": name, "answer": f"It is {name}."} for name in ("gpt4", "llava", "gemini")]
+    texts = [
+        {"name": name, "answer": f"It is {name}."}
+        for name in ("gpt4", "llava", "gemini")
+    ]
     scores = [
         {"score_id": k, "name": "gpt4", "answer": "A cat.", "human": h, **about}
         for k, h in enumerate([1, "3", 5])
     ]
-    scores.append({"score_id": 3, "name": "gpt4", "answer": "A cat.", "human": None, **about})
+    scores.append(
+        {"score_id": 3, "name": "gpt4", "answer": "A cat.", "human": None, **about}
+    )
     pairs = [
-        {"pair_id": k, "answer1": texts[0], "answer2": texts[1], "human_answer": label, **about}
+        {
+            "pair_id": k,
+            "answer1": texts[0],
+            "answer2": texts[1],
+            "human_answer": label,
+            **about,
+        }
         for k, label in enumerate("ABC")
     ]
     batches = [{"id": 7, "answers": texts, "human_answer": "CAB", **about}]
@@ -101,7 +119,9 @@ def mllm_judge(folder: Path) -> Path:
     }
     for mode, (rows, replies) in said.items():
         write(folder / "Dataset" / "Benchmark" / f"{mode}.jsonl", rows)
-        judged = [{**row, "mllm_judge": text} for row, text in zip(rows, replies, strict=True)]
+        judged = [
+            {**row, "mllm_judge": text} for row, text in zip(rows, replies, strict=True)
+        ]
         write(folder / "benchmark_result" / f"{mode}_gpt-4o.jsonl", judged)
     return folder
 
@@ -121,9 +141,16 @@ def editreward(folder: Path, *, images: bool) -> Path:
             | {"edited_image_paths": [f"{base}/{name}" for name in names[1:]]}
         )
         for level, name in enumerate(names) if images else ():
-            image(folder / "data/z_reward_bench/editreward_bench_images" / name, 60 * level + k)
+            image(
+                folder / "data/z_reward_bench/editreward_bench_images" / name,
+                60 * level + k,
+            )
     write(folder / "data/z_reward_bench/editreward_bench_visual_quality.jsonl", rows)
-    said = [{"id": "k0", "value": "A"}, {"id": "k1", "value": "A"}, {"id": "k2", "value": "Failed"}]
+    said = [
+        {"id": "k0", "value": "A"},
+        {"id": "k1", "value": "A"},
+        {"id": "k2", "value": "Failed"},
+    ]
     write(folder / "replies" / "pvc.jsonl", said)
     return folder
 
@@ -175,7 +202,10 @@ def imagenhub(folder: Path) -> Path:
                 for k, v in enumerate(values)
                 if v
             }
-            write(folder / "results_gpt4o" / f"ImagenHub_{task}" / model / f"{part}.json", held)
+            write(
+                folder / "results_gpt4o" / f"ImagenHub_{task}" / model / f"{part}.json",
+                held,
+            )
     return folder
 
 
@@ -189,7 +219,10 @@ def mmrb2(folder: Path) -> Path:
         for level, name in enumerate(names):
             image(folder / "benchmark" / name, 70 * level + k)
         a, b = (
-            {"model_name": "m", "response_content": [["image", name], ["text", "Done."]]}
+            {
+                "model_name": "m",
+                "response_content": [["image", name], ["text", "Done."]],
+            }
             for name in names[1:]
         )
         prompt = [["text", "Add a hat."], ["image", names[0]]]

@@ -33,16 +33,26 @@ def zip_with_zstandard(path: Path, members: dict[str, bytes]) -> None:
         body += b"PK\3\4" + shared + name.encode() + packed
         central += b"PK\1\2" + struct.pack("<H", 63) + shared
         central += struct.pack("<HHHLL", 0, 0, 0, 0, at) + name.encode()
-    end = struct.pack("<HHHHLLH", 0, 0, len(members), len(members), len(central), len(body), 0)
+    end = struct.pack(
+        "<HHHHLLH", 0, 0, len(members), len(members), len(central), len(body), 0
+    )
     path.write_bytes(body + central + b"PK\5\6" + end)
 
 
-def inspect_sample(number: int, epoch: int, score: dict[str, Any], target: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": REPLIES[number], "model": "mockllm/model"}
+def inspect_sample(
+    number: int, epoch: int, score: dict[str, Any], target: str
+) -> dict[str, Any]:
+    message = {
+        "role": "assistant",
+        "content": REPLIES[number],
+        "model": "mockllm/model",
+    }
     return {
         "id": f"q{number}",
         "epoch": epoch,
-        "input": [{"role": "user", "content": [{"type": "text", "text": "Which is better?"}]}],
+        "input": [
+            {"role": "user", "content": [{"type": "text", "text": "Which is better?"}]}
+        ],
         "target": target,
         "output": {
             "model": "mockllm/model",
@@ -51,7 +61,12 @@ def inspect_sample(number: int, epoch: int, score: dict[str, Any], target: str) 
             "usage": {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5},
         },
         "scores": score,
-        "metadata": {"image_id": f"i{number}", "model_a": "x", "model_b": "y", "order": "AB"},
+        "metadata": {
+            "image_id": f"i{number}",
+            "model_a": "x",
+            "model_b": "y",
+            "order": "AB",
+        },
     }
 
 
@@ -62,7 +77,9 @@ def inspect(path: Path) -> Path:
         for number, answer in enumerate(("A", "B", "Failed")):
             score = {"verdict": {"value": float("nan"), "answer": answer}}
             sample = inspect_sample(number, epoch, score, TRUTH[number])
-            members[f"samples/q{number}_epoch_{epoch}.json"] = json.dumps(sample).encode()
+            members[f"samples/q{number}_epoch_{epoch}.json"] = json.dumps(
+                sample
+            ).encode()
     zip_with_zstandard(path / "2026_judge.eval", members)
     return path / "2026_judge.eval"
 
@@ -138,15 +155,27 @@ def promptfoo(path: Path) -> Path:
                         "score": GRADES[number] or 0,
                         "reason": "well",
                         "assertion": {"type": "llm-rubric", "value": "is right"},
-                        "metadata": {"graderError": True} if GRADES[number] is None else {},
+                        "metadata": {"graderError": True}
+                        if GRADES[number] is None
+                        else {},
                     },
-                    {"pass": True, "score": 1, "assertion": {"type": "contains", "value": "a"}},
-                    {"pass": True, "score": PEOPLE[number], "assertion": {"type": "human"}},
+                    {
+                        "pass": True,
+                        "score": 1,
+                        "assertion": {"type": "contains", "value": "a"},
+                    },
+                    {
+                        "pass": True,
+                        "score": PEOPLE[number],
+                        "assertion": {"type": "human"},
+                    },
                 ],
             },
         }
         for number in range(3)
     ]
     file = path / "results.json"
-    file.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}))
+    file.write_text(
+        json.dumps({"evalId": "e", "results": {"version": 3, "results": results}})
+    )
     return file

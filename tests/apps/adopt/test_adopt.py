@@ -23,11 +23,20 @@ Row = dict[str, Any]
 
 
 def row(item: Any = "q1", **changes: Any) -> Row:
-    return {"item": item, "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"} | changes
+    return {
+        "item": item,
+        "model_a": "x",
+        "model_b": "y",
+        "verdict": "A",
+        "truth": "A",
+    } | changes
 
 
 def verdicts(run: Path) -> list[Row]:
-    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 def test_letters_follow_the_options_when_rows_turn_them(tmp_path: Path) -> None:
@@ -39,17 +48,24 @@ def test_letters_follow_the_options_when_rows_turn_them(tmp_path: Path) -> None:
     assert (second["order"], second["value"]) == ("BA", "A")  # x again, shown second
 
 
-def test_order_column_says_what_was_shown_first_and_replies_speak_of_places(tmp_path: Path) -> None:
+def test_order_column_says_what_was_shown_first_and_replies_speak_of_places(
+    tmp_path: Path,
+) -> None:
     rows = [
         row(reply="[[A]]", order="AB"),
         row(verdict="A", order="BA", reply="The better one is B."),
     ]
     done = vj.adopt(rows, tmp_path / "out")
-    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [("AB", "A"), ("BA", "A")]
+    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [
+        ("AB", "A"),
+        ("BA", "A"),
+    ]
     assert (done.reread, done.invented, done.differing) == (2, 0, 0)
 
 
-def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(tmp_path: Path) -> None:
+def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(
+    tmp_path: Path,
+) -> None:
     rows = [
         row("q1", reply="I cannot say.", verdict="A"),
         row("q2", reply="[[B]]", verdict="A"),
@@ -58,7 +74,12 @@ def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(tmp_p
     ]
     done = vj.adopt(rows, tmp_path / "out")
     assert (done.reread, done.invented, done.differing) == (4, 2, 1)
-    assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed", "B", "A", "Failed"]
+    assert [v["value"] for v in verdicts(done.runs[0])] == [
+        "Failed",
+        "B",
+        "A",
+        "Failed",
+    ]
     theirs = vj.adopt(rows, tmp_path / "theirs", use="verdicts")
     assert {v["value"] for v in verdicts(theirs.runs[0])} == {"A"}
 
@@ -89,7 +110,9 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
     ]
     right = sum(one["verdict"] == one["truth"] for one in rows) / 1000
     pl.DataFrame(rows).write_csv(tmp_path / "v.csv")
-    run = CliRunner().invoke(app, ["adopt", str(tmp_path / "v.csv"), "--out", str(tmp_path / "s")])
+    run = CliRunner().invoke(
+        app, ["adopt", str(tmp_path / "v.csv"), "--out", str(tmp_path / "s")]
+    )
     assert run.exit_code == 0, run.output
     assert "group=image" in run.output and "1000 verdicts" in run.output
     card = tmp_path / "card.json"
@@ -136,11 +159,16 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
             r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option shown first\), "
             "AB, BA, or the name of a source of the row, got 'third'",
         ),
-        ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
+        (
+            [row(repeat="often")],
+            "row 2: repeat must be a whole number from 0, got 'often'",
+        ),
         ([row(repeat=2**70)], "row 2: repeat must be a whole number from 0, got '1180"),
     ],
 )
-def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_right_is_named(
+    rows: list[Row], message: str, tmp_path: Path
+) -> None:
     rows = [{"order": None, "repeat": None} | one for one in rows]
     with pytest.raises(DataError, match=message):
         vj.adopt(rows, tmp_path / "out")
@@ -155,7 +183,10 @@ def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_
             "at most 8 rows.* adopt some judges",
         ),
         (pl.DataFrame([row(extra=[0] * 90_000)]), "at most 1 MiB of texts and lists"),
-        (pl.DataFrame([row(reply="A" * 2_000_000)]), "at most 1 MiB of texts and lists"),
+        (
+            pl.DataFrame([row(reply="A" * 2_000_000)]),
+            "at most 1 MiB of texts and lists",
+        ),
     ],
 )
 def test_a_table_that_would_fill_the_memory_is_refused(
@@ -163,7 +194,9 @@ def test_a_table_that_would_fill_the_memory_is_refused(
 ) -> None:
     monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 8)
     monkeypatch.setattr("visualjudge.core.tables.MOST_TEXT", 1 << 20)
-    monkeypatch.setattr(files, "check_table", tables._check_cells)  # not in another process
+    monkeypatch.setattr(
+        files, "check_table", tables._check_cells
+    )  # not in another process
     table.write_parquet(tmp_path / "t.parquet")
     table.write_ipc(tmp_path / "t.arrow", compression="zstd")
     for name in ("t.parquet", "t.arrow"):
@@ -196,7 +229,9 @@ def test_json_of_one_wide_object_is_refused_before_it_is_read(
 ) -> None:
     monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_ROWS", 10)
     monkeypatch.setattr("visualjudge.apps.adopt.files.MIB", 7)  # the size of a block
-    (tmp_path / "t.json").write_text(json.dumps([row(), {f"name {k}": k for k in range(20)}]))
+    (tmp_path / "t.json").write_text(
+        json.dumps([row(), {f"name {k}": k for k in range(20)}])
+    )
     with pytest.raises(DataError, match="10 of them in an object"):
         vj.adopt(tmp_path / "t.json", tmp_path / "out")
     (tmp_path / "t.json").write_text(json.dumps([row(item=f"q{k}") for k in range(9)]))
@@ -209,14 +244,18 @@ def test_what_stands_in_texts_is_no_value(
 ) -> None:
     reply = 'A, B, [[ {{ \\, \\\\" "quoted, twice", \\u0022, \n,,,, Answer: A'
     (tmp_path / "t.json").write_text(json.dumps([row(reply=reply)]))
-    monkeypatch.setattr("visualjudge.apps.adopt.files.MOST_VALUES", 13)  # an array, an object, …
+    monkeypatch.setattr(
+        "visualjudge.apps.adopt.files.MOST_VALUES", 13
+    )  # an array, an object, …
     monkeypatch.setattr("visualjudge.apps.adopt.files.MIB", block)
     done = vj.adopt(tmp_path / "t.json", tmp_path / "out")
     assert [v["raw_response"] for v in verdicts(done.runs[0])] == [reply]
 
 
 def test_a_table_of_many_columns_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(",".join(map(str, range(5000))) + "\n" + "," * 4999 + "\n")
+    (tmp_path / "t.csv").write_text(
+        ",".join(map(str, range(5000))) + "\n" + "," * 4999 + "\n"
+    )
     (tmp_path / "t.jsonl").write_text("".join(f'{{"c{k}": 1}}\n' for k in range(5000)))
     for name in ("t.csv", "t.jsonl"):
         with pytest.raises(DataError, match="at most 1,000,000 rows, 4,096 columns"):
@@ -229,11 +268,17 @@ def test_a_table_without_verdicts_or_with_unknown_names_says_which_option_helps(
     named = "no column has the name of a verdict; give --column verdict=NAME"
     with pytest.raises(UsageError, match=named):
         vj.adopt([{"item": "q", "truth": "A"}], tmp_path / "out")
-    with pytest.raises(UsageError, match="first row is no header: remove the lines above"):
+    with pytest.raises(
+        UsageError, match="first row is no header: remove the lines above"
+    ):
         vj.adopt([{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out")
-    with pytest.raises(UsageError, match=r"--column must name one of item, .*; got 'itme'"):
+    with pytest.raises(
+        UsageError, match=r"--column must name one of item, .*; got 'itme'"
+    ):
         vj.adopt([row()], tmp_path / "out", itme="item")
-    with pytest.raises(UsageError, match="--column item=nothing: must be one of item, model_a"):
+    with pytest.raises(
+        UsageError, match="--column item=nothing: must be one of item, model_a"
+    ):
         vj.adopt([row()], tmp_path / "out", item="nothing")
 
 
@@ -253,7 +298,8 @@ def test_force_replaces_what_was_adopted_and_nothing_else(tmp_path: Path) -> Non
 
 def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
     done = vj.adopt(
-        [{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}], tmp_path / "out"
+        [{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}],
+        tmp_path / "out",
     )
     question = vj.load_dataset(done.dataset).questions[0]
     assert (question.answer, question.final_scores) == ("B", (2.0, 7.0))
@@ -262,9 +308,17 @@ def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
 @given(st.text(max_size=12))
 def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
     try:
-        assert letter_of(text, ("x", "y"), {}) in ("A", "B", "tie", "both_bad", "Failed")
+        assert letter_of(text, ("x", "y"), {}) in (
+            "A",
+            "B",
+            "tie",
+            "both_bad",
+            "Failed",
+        )
     except ValueError as error:
-        assert str(error).startswith("must be A, B, tie, both_bad or the name of a source, got ")
+        assert str(error).startswith(
+            "must be A, B, tie, both_bad or the name of a source, got "
+        )
 
 
 def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None:
@@ -272,21 +326,29 @@ def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None
     told = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
     assert str(told.exception).endswith(f"such as {tmp_path / 'out/gpt'}")
     told = CliRunner().invoke(app, ["card", str(done.dataset)])
-    assert f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`" in str(told.exception)
+    assert f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`" in str(
+        told.exception
+    )
     (tmp_path / "data/annotations").mkdir(parents=True)
-    with pytest.raises(UsageError, match=r"it is a data folder: `visualjudge build .*data --out"):
+    with pytest.raises(
+        UsageError, match=r"it is a data folder: `visualjudge build .*data --out"
+    ):
         vj.load_dataset(tmp_path / "data")
 
 
 def test_a_truth_that_is_a_share_is_no_letter(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"true scores .* go into columns score_a and score_b"):
+    with pytest.raises(
+        DataError, match=r"true scores .* go into columns score_a and score_b"
+    ):
         vj.adopt([row(truth="0.7")], tmp_path / "out")
 
 
 def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
     """With 0 for A, 1 is hardly A as well."""
     rows = [row("q1", verdict=0, truth=0), row("q2", verdict=1, truth=0)]
-    with pytest.raises(DataError, match=r"row 3: verdict must be .*got '1'; --answer 1=MEANING"):
+    with pytest.raises(
+        DataError, match=r"row 3: verdict must be .*got '1'; --answer 1=MEANING"
+    ):
         vj.adopt(rows, tmp_path / "out", answers={"0": "A"})
     done = vj.adopt(rows, tmp_path / "out", answers={"0": "A", "1": "B"})
     assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "B"]
@@ -297,7 +359,10 @@ def test_numbers_from_0_are_read_only_as_stated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("noun", ["Assistant", "Response", "Model", "option"])
 def test_names_of_options_are_answers(noun: str, tmp_path: Path) -> None:
-    rows = [row("q1", verdict=f"{noun} A", truth=f"{noun} 1"), row("q2", verdict=f"{noun} 2")]
+    rows = [
+        row("q1", verdict=f"{noun} A", truth=f"{noun} 1"),
+        row("q2", verdict=f"{noun} 2"),
+    ]
     done = vj.adopt(rows, tmp_path / "out")
     assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "B"]
 
@@ -308,7 +373,9 @@ def test_mistakes_of_newcomers_are_named_in_one_line(tmp_path: Path) -> None:
     ):
         vj.adopt([row(), row()], tmp_path / "twice")
     for value in (0, True):  # of "order" or "a_first", either might be meant
-        with pytest.raises(DataError, match=f"{value} is read in a column named swapped"):
+        with pytest.raises(
+            DataError, match=f"{value} is read in a column named swapped"
+        ):
             vj.adopt([row(order=value)], tmp_path / "order")
     for value in ("75%", "8/10"):
         with pytest.raises(DataError, match="score must be a number, got"):
@@ -327,14 +394,21 @@ def test_a_column_that_says_whether_options_were_exchanged(tmp_path: Path) -> No
 
 def test_sources_named_as_the_other_position_are_ambiguous(tmp_path: Path) -> None:
     exchanged = row(model_a="B", model_b="A")
-    with pytest.raises(DataError, match="it is a position, and the name of the source at another"):
+    with pytest.raises(
+        DataError, match="it is a position, and the name of the source at another"
+    ):
         vj.adopt([exchanged], tmp_path / "out")
     done = vj.adopt([exchanged], tmp_path / "out", answers={"A": "A"})
     assert verdicts(done.runs[0])[0]["value"] == "A"
 
 
-def test_names_are_the_same_with_blanks_around_them_and_as_decimal_numbers(tmp_path: Path) -> None:
-    rows = [row("1", judge="g"), row(1.0, model_a="x ", model_b=" y", judge="h ", verdict="y")]
+def test_names_are_the_same_with_blanks_around_them_and_as_decimal_numbers(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        row("1", judge="g"),
+        row(1.0, model_a="x ", model_b=" y", judge="h ", verdict="y"),
+    ]
     done = vj.adopt(rows, tmp_path / "out")
     assert (done.questions, [run.name for run in done.runs]) == (1, ["g", "h"])
 
@@ -351,12 +425,18 @@ def test_further_sheets_are_told(tmp_path: Path) -> None:
 
 def test_rows_without_a_verdict_are_counted(tmp_path: Path) -> None:
     scores = [
-        {"item": f"q{k}", "score": float("nan") if k else 3.0, "truth": 5.2} for k in range(3)
+        {"item": f"q{k}", "score": float("nan") if k else 3.0, "truth": 5.2}
+        for k in range(3)
     ]
     done = vj.adopt(scores, tmp_path / "out")
-    assert any(note.startswith("score: 2 rows without a verdict") for note in done.notes)
+    assert any(
+        note.startswith("score: 2 rows without a verdict") for note in done.notes
+    )
     assert [v["value"] for v in verdicts(done.runs[0])] == [3.0, "Failed", "Failed"]
-    replies = [{"item": k, "truth": "A", "reply": reply} for k, reply in enumerate(("A", "", "B"))]
+    replies = [
+        {"item": k, "truth": "A", "reply": reply}
+        for k, reply in enumerate(("A", "", "B"))
+    ]
     done = vj.adopt(replies, tmp_path / "replies")  # without a column of verdicts
     assert any(note.startswith("reply: 1 row without a verdict") for note in done.notes)
     assert [v["value"] for v in verdicts(done.runs[0])] == ["A", "Failed", "B"]
@@ -370,9 +450,13 @@ def test_cells_without_a_name_are_missing_whatever_their_type(tmp_path: Path) ->
     assert any(note.startswith("order: no column") for note in done.notes)
 
 
-def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(tmp_path: Path) -> None:
+def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(
+    tmp_path: Path,
+) -> None:
     rows = [row("q1"), row("q2"), row("q2"), row("q1"), row("q2")]
-    with pytest.raises(DataError, match=r"row 4: 3 rows \(row 4, 5, 6\) answer a question"):
+    with pytest.raises(
+        DataError, match=r"row 4: 3 rows \(row 4, 5, 6\) answer a question"
+    ):
         vj.adopt(rows, tmp_path / "out")
     done = vj.adopt(rows, tmp_path / "out", drop_duplicates=True)
     assert (done.questions, done.verdicts) == (2, 2)
@@ -386,14 +470,21 @@ def test_duplicates_are_counted_and_left_out_on_request_unless_they_differ(tmp_p
 def test_what_people_said_is_never_the_verdict(tmp_path: Path) -> None:
     rows = [{"item": "q1", "human says": "A", "gpt_says": "B"}]
     done = vj.adopt(rows, tmp_path / "out")
-    assert (done.columns["verdict"], done.columns["truth"]) == ("gpt_says", "human says")
+    assert (done.columns["verdict"], done.columns["truth"]) == (
+        "gpt_says",
+        "human says",
+    )
     for people in ("expert_says", "annotator_verdict", "majority_verdict"):
         with pytest.raises(UsageError, match="no column has the name of a verdict"):
             vj.adopt([{"item": "q1", people: "A"}], tmp_path / "other")
 
 
-def test_a_table_that_names_neither_questions_nor_sources_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no column names the question or a source; give --column"):
+def test_a_table_that_names_neither_questions_nor_sources_is_refused(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(
+        UsageError, match="no column names the question or a source; give --column"
+    ):
         vj.adopt([{"verdict": "A", "truth": "B", "note": "x"}], tmp_path / "out")
 
 
@@ -405,24 +496,32 @@ def test_one_name_in_two_images_is_two_questions(tmp_path: Path) -> None:
     ]
     done = vj.adopt(rows, tmp_path / "out")
     assert done.questions == 3
-    assert any("1 name in several values of image, kept apart" in note for note in done.notes)
+    assert any(
+        "1 name in several values of image, kept apart" in note for note in done.notes
+    )
 
 
-def test_answers_of_the_user_are_read_in_verdicts_and_advised_for_words(tmp_path: Path) -> None:
+def test_answers_of_the_user_are_read_in_verdicts_and_advised_for_words(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(
         DataError,
         match=r"=Failed.* counts it as no answer",
     ):
         vj.adopt([row(verdict="can't decide")], tmp_path / "out")
     done = vj.adopt(
-        [row(verdict="can't decide")], tmp_path / "o", answers={"can't decide": "Failed"}
+        [row(verdict="can't decide")],
+        tmp_path / "o",
+        answers={"can't decide": "Failed"},
     )
     assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed"]
 
 
 def test_scores_up_to_100_are_noticed(tmp_path: Path) -> None:
     rows = [{"item": "q1", "model": "x", "score": 87, "human_score": 90}]
-    with pytest.raises(DataError, match=r"from 0 to 10, got .*; --score-range 0 100 reads"):
+    with pytest.raises(
+        DataError, match=r"from 0 to 10, got .*; --score-range 0 100 reads"
+    ):
         vj.adopt(rows, tmp_path / "out")
 
 
@@ -443,5 +542,8 @@ def test_an_interrupted_adoption_leaves_nothing(
         with pytest.raises(KeyboardInterrupt):
             vj.adopt(rows, tmp_path / out, force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
-    assert sorted(path.name for path in (tmp_path / "old").iterdir()) == ["dataset", "first"]
+    assert sorted(path.name for path in (tmp_path / "old").iterdir()) == [
+        "dataset",
+        "first",
+    ]
     assert [v["value"] for v in verdicts(before.runs[0])] == ["A"]

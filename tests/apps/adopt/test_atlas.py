@@ -41,7 +41,9 @@ def copy(folder: Path) -> Path:
 
 def test_each_judge_has_a_row_beside_the_best_constant_answer(tmp_path: Path) -> None:
     rows = atlas([copy(tmp_path / "clone")], progress=lambda line: None)
-    assert [(row.benchmark, row.judge, row.accuracy.value, row.authors) for row in rows] == [
+    assert [
+        (row.benchmark, row.judge, row.accuracy.value, row.authors) for row in rows
+    ] == [
         ("genai-bench", "right", 1.0, "100.00"),
         ("genai-bench", "first", 0.3, "30.00"),
     ]
@@ -53,8 +55,13 @@ def test_each_judge_has_a_row_beside_the_best_constant_answer(tmp_path: Path) ->
     assert (first.ties_said, first.unread) == (0.0, 0.0)
 
 
-def test_in_both_orders_the_constant_answer_is_of_the_places_shown(tmp_path: Path) -> None:
-    rows = [{"pair_id": str(k), "label": "A>B", "decisions": ["A>B", "B>A"]} for k in range(8)]
+def test_in_both_orders_the_constant_answer_is_of_the_places_shown(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"pair_id": str(k), "label": "A>B", "decisions": ["A>B", "B>A"]}
+        for k in range(8)
+    ]
     write(tmp_path / "clone/j_decisions.jsonl", rows)
     (row,) = atlas([f"judgebench={tmp_path / 'clone'}"], progress=lambda line: None)
     assert row.accuracy.value == 1.0

@@ -42,8 +42,16 @@ GENAI = [
 ]
 CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {
     "mllm-as-a-judge": (copies.mllm_judge, "gpt-4o", False),
-    "editreward-bench": (lambda folder: copies.editreward(folder, images=True), "pvc", False),
-    "editscore-bench": (lambda folder: copies.editscore(folder, rows=True), "pvc", False),
+    "editreward-bench": (
+        lambda folder: copies.editreward(folder, images=True),
+        "pvc",
+        False,
+    ),
+    "editscore-bench": (
+        lambda folder: copies.editscore(folder, rows=True),
+        "pvc",
+        False,
+    ),
     "imagenhub": (copies.imagenhub, "gpt4o", True),
     "imagereward": (copies.imagereward, "mine", False),
     "mmrb2": (copies.mmrb2, "sample", False),
@@ -51,7 +59,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {
 }
 
 
-def imported(tmp_path: Path, name: str, folder: Path | None = None, *replies: str) -> Imported:
+def imported(
+    tmp_path: Path, name: str, folder: Path | None = None, *replies: str
+) -> Imported:
     if folder is None:
         make, judge, _ = CASES[name]
         folder, replies = make(tmp_path / "copy"), (judge,) if judge else ()
@@ -91,7 +101,9 @@ def genai(folder: Path) -> Path:
     return folder
 
 
-def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(tmp_path: Path) -> None:
+def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(
+    tmp_path: Path,
+) -> None:
     done = imported(tmp_path, "genai-bench", genai(tmp_path / "copy"), "m1")
     dataset = opened(tmp_path)
     assert [question.answer for question in dataset][:5] == [
@@ -108,7 +120,9 @@ def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(tmp_p
     assert validate(dataset.root)[1] == []
     run = done.runs[0][0]
     assert run == (tmp_path / "out" / "m1").resolve()
-    assert scores(run) == [{"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}]
+    assert scores(run) == [
+        {"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}
+    ]
     # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote for B is
     # wrong.
     judged = analyse([run]).results.judges[0].pairwise.accuracy
@@ -122,7 +136,10 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     (judge,) = analyse([run]).metrics["judges"]
     part = "5 of 10 questions"
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
-    assert CARD.json(card([run]))["judges"][0]["as_published_of"] == judge["as_published_of"]
+    assert (
+        CARD.json(card([run]))["judges"][0]["as_published_of"]
+        == judge["as_published_of"]
+    )
 
 
 def test_a_set_of_labels_alone_cannot_be_judged(tmp_path: Path) -> None:
@@ -140,7 +157,12 @@ def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -
         ("B>A", ["A=B", "B>A"]),  # a tie, wrong
     ]
     rows = [
-        {"pair_id": f"p{k}", "source": "mmlu-pro-law", "label": label, "decisions": said}
+        {
+            "pair_id": f"p{k}",
+            "source": "mmlu-pro-law",
+            "label": label,
+            "decisions": said,
+        }
         for k, (label, said) in enumerate(decisions)
     ]
     write(tmp_path / "copy" / "o1-mini_decisions.jsonl", rows)
@@ -151,16 +173,30 @@ def test_judgebench_nets_both_orders_and_turns_the_second_back(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("judgments", "score"),
     [
-        ([None, {"judgment": {"response": "", "scores": [0.1, 0.2]}, "decision": "B>A"}], 100.0),
+        (
+            [
+                None,
+                {"judgment": {"response": "", "scores": [0.1, 0.2]}, "decision": "B>A"},
+            ],
+            100.0,
+        ),
         ([{"judgment": None, "decision": "A>B"}, None], 100.0),
-        ([{"judgment": {"response": ""}, "decision": "A>B"}], 100.0),  # asked in one order alone
+        (
+            [{"judgment": {"response": ""}, "decision": "A>B"}],
+            100.0,
+        ),  # asked in one order alone
         ([None, None], 0.0),
     ],
 )
 def test_judgebench_keeps_the_place_of_a_call_that_failed(
     tmp_path: Path, judgments: list[dict[str, Any] | None], score: float
 ) -> None:
-    row = {"pair_id": "p", "source": "mmlu-pro-law", "label": "A>B", "judgments": judgments}
+    row = {
+        "pair_id": "p",
+        "source": "mmlu-pro-law",
+        "label": "A>B",
+        "judgments": judgments,
+    }
     write(tmp_path / "copy" / "judge_name=reward_model,judge_model=rm.jsonl", [row])
     run = imported(tmp_path, "judgebench", tmp_path / "copy", "rm").runs[0][0]
     assert scores(run) == [{"judgebench": score, "judgebench/knowledge": score}]
@@ -168,7 +204,9 @@ def test_judgebench_keeps_the_place_of_a_call_that_failed(
     assert read == ["A" if one else "Failed" for one in judgments]
 
 
-def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(tmp_path: Path) -> None:
+def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(
+    tmp_path: Path,
+) -> None:
     row = {
         "pair_id": "p",
         "source": "livebench-math-x",
@@ -186,7 +224,9 @@ def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(tmp_pa
     assert not done.labels_only
     question = opened(tmp_path)[0]
     first, second = question.spans.options if question.spans else ((0, 0), (0, 0))
-    assert question.prompt[slice(*first)] == "4" and question.prompt[slice(*second)] == "5"
+    assert (
+        question.prompt[slice(*first)] == "4" and question.prompt[slice(*second)] == "5"
+    )
     assert scores(done.runs[0][0]) == [{"judgebench": 100.0, "judgebench/math": 100.0}]
 
 
@@ -207,14 +247,19 @@ def test_prompts_that_a_file_lacks_come_from_another_and_never_make_one_cluster(
     imported(tmp_path / "both", "genai-bench", tmp_path / "copy")
     dataset = load_dataset(tmp_path / "both" / "out" / "dataset")
     assert (
-        len({question.image_id for question in dataset}) == 1 and "Add a hat." in dataset[0].prompt
+        len({question.image_id for question in dataset}) == 1
+        and "Add a hat." in dataset[0].prompt
     )
 
 
 def vl_rewardbench(folder: Path, *, images: bool) -> Path:
     rows = []
     for k, (name, ranks) in enumerate(
-        [("mathverse_1", [0, 1]), ("RLAIF-V-2", [1, 0]), ("wildvision-battle-3", [0, 1])]
+        [
+            ("mathverse_1", [0, 1]),
+            ("RLAIF-V-2", [1, 0]),
+            ("wildvision-battle-3", [0, 1]),
+        ]
     ):
         if images:
             copies.image(folder / "images" / f"{k}.png", 40 * k)
@@ -229,18 +274,26 @@ def vl_rewardbench(folder: Path, *, images: bool) -> Path:
         )
     write(folder / "data.json", rows)
     write(
-        folder / "replies" / "mine.jsonl", [{"id": row["id"], "response": "[[A]]"} for row in rows]
+        folder / "replies" / "mine.jsonl",
+        [{"id": row["id"], "response": "[[A]]"} for row in rows],
     )
     return folder
 
 
 def test_vl_rewardbench_shows_its_images_and_reads_kept_replies(tmp_path: Path) -> None:
     done = imported(
-        tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=True), "mine"
+        tmp_path,
+        "vl-rewardbench",
+        vl_rewardbench(tmp_path / "copy", images=True),
+        "mine",
     )
     dataset, problems = validate(tmp_path / "out" / "dataset")
     assert problems == [] and not done.labels_only
-    assert [question.task for question in dataset] == ["reasoning", "hallucination", "general"]
+    assert [question.task for question in dataset] == [
+        "reasoning",
+        "hallucination",
+        "general",
+    ]
     assert [question.answer for question in dataset] == ["A", "B", "A"]
     assert all(len(question.images) == 1 for question in dataset)
     assert scores(done.runs[0][0])[0]["vl-rewardbench/overall"] == 66.7
@@ -291,11 +344,21 @@ def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
         return {"model_name": name, "response_content": [["image", f"{name}.jpg"]]}
 
     pairs = [
-        {"id": f"p{k}", "response_a": side("x"), "response_b": side("y"), "chosen": "AAB"[k]}
+        {
+            "id": f"p{k}",
+            "response_a": side("x"),
+            "response_b": side("y"),
+            "chosen": "AAB"[k],
+        }
         for k in range(3)
     ]
     write(tmp_path / "copy" / "benchmark" / "t2i_response_only.json", {"pairs": pairs})
-    said = {"p0": ("A", "B"), "p1": ("B", None), "p2": ("A", "A"), "of another release": ("A", "B")}
+    said = {
+        "p0": ("A", "B"),
+        "p1": ("B", None),
+        "p2": ("A", "A"),
+        "of another release": ("A", "B"),
+    }
     judged = {
         key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []}
         for key, (a, b) in said.items()
@@ -311,7 +374,8 @@ def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
 def test_mmrb2_counts_a_judgement_of_neither_letter_as_wrong(tmp_path: Path) -> None:
     side = {"model_name": "m", "response_content": [["text", "four"]]}
     pairs = [
-        {"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"} for k in range(2)
+        {"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"}
+        for k in range(2)
     ]
     write(tmp_path / "copy" / "reasoning_response_only.json", {"pairs": pairs})
     said = {
@@ -342,7 +406,9 @@ def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
         ({"idx": None}, "record 1: idx is missing"),
     ],
 )
-def test_a_bad_record_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_bad_record_is_named(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     row = {"idx": 0, "prompt": "p", "response": "r", "human_vote": "leftvote"} | change
     write(tmp_path / "copy" / "image_generation" / "m" / "pairwise.json", [row])
     with pytest.raises(DataError, match=message):
@@ -358,7 +424,9 @@ def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
         imported(tmp_path, "genai-bench", copy)
 
 
-def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path) -> None:
+def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(
+    tmp_path: Path,
+) -> None:
     rows = [
         {
             "ID": f"{'PAIRS' if k % 2 else 'toxic'}{k}",
@@ -366,7 +434,11 @@ def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path)
             "Image": f"{k}.png",
             "Text": "Is it safe?",
         }
-        | {"Output1": "yes", "Output2": "no", "Better": "Output1" if k % 3 else "Output2"}
+        | {
+            "Output1": "yes",
+            "Output2": "no",
+            "Better": "Output1" if k % 3 else "Output2",
+        }
         for k in range(40)
     ]
     said = ["no verdict" if k % 2 else "so [[A]]" for k in range(40)]
@@ -386,7 +458,9 @@ def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path)
     hits = [choice == row["Label"] for choice, row in zip(chosen, outputs, strict=True)]
     found = scores(done.runs[0][0])[0]
     assert found["multimodal-rewardbench"] == round(100 * sum(hits) / 40, 1)
-    assert found["multimodal-rewardbench/safety/bias"] == round(100 * sum(hits[1::2]) / 20, 1)
+    assert found["multimodal-rewardbench/safety/bias"] == round(
+        100 * sum(hits[1::2]) / 20, 1
+    )
     assert done.labels_only
 
 
@@ -402,7 +476,10 @@ def test_multimodal_rewardbench_outputs_with_a_category_alone(tmp_path: Path) ->
     ]
     write(tmp_path / "copy" / "outputs" / "example.jsonl", rows)
     done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "example")
-    assert scores(done.runs[0][0])[0]["multimodal-rewardbench"] == 50.0 and done.labels_only
+    assert (
+        scores(done.runs[0][0])[0]["multimodal-rewardbench"] == 50.0
+        and done.labels_only
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -412,7 +489,10 @@ def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(
     done = imported(tmp_path, name)
     read, problems = validate(tmp_path / "out" / "dataset")
     assert problems == [] and done.labels_only == CASES[name][2] == read.labels_only
-    assert read.benchmark["use"] in ("any", "evaluation only") and read.benchmark["licence"]
+    assert (
+        read.benchmark["use"] in ("any", "evaluation only")
+        and read.benchmark["licence"]
+    )
     for question in read if not done.labels_only else ():
         assert question.prompt.count(IMAGE_MARK) == len(question.images)
         assert question.spans is not None and len(question.spans.options) == len(
@@ -420,7 +500,9 @@ def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(
         )
 
 
-def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(tmp_path: Path) -> None:
+def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(
+    tmp_path: Path,
+) -> None:
     found = published(done := imported(tmp_path, "mllm-as-a-judge"))
     assert found["mllm-as-a-judge/pair"] == round(2 / 3, 3)
     assert found["mllm-as-a-judge/pair without ties"] == 0.5
@@ -431,7 +513,10 @@ def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(tmp_
         2 / 3, 3
     )  # CAB against ACB: two edits of three letters
     assert [question.answer for question in opened(tmp_path)][:3] == [0.0, 5.0, 10.0]
-    assert len(done.left_out) == 1 and "record 4: has no label that can be used" in done.left_out[0]
+    assert (
+        len(done.left_out) == 1
+        and "record 4: has no label that can be used" in done.left_out[0]
+    )
 
 
 def test_editreward_leaves_out_what_was_not_read(tmp_path: Path) -> None:
@@ -455,12 +540,16 @@ def test_editscore_takes_its_sides_from_the_map(tmp_path: Path, rows: bool) -> N
     assert published(done)["editscore-bench/consistency"] == 0.5
 
 
-def test_viescore_is_the_tangent_of_the_mean_rho_of_images_with_both_scores(tmp_path: Path) -> None:
+def test_viescore_is_the_tangent_of_the_mean_rho_of_images_with_both_scores(
+    tmp_path: Path,
+) -> None:
     found = published(imported(tmp_path, "imagenhub"))
     first = stats.spearmanr([1, 2, 4, 3, 9], range(5))[0]
     # The image without PQ is left out of SC too; 4.5 counts as 4, [3, 9] as 3.
     second = stats.spearmanr([3, 8, 4, 9], [0, 3, 1, 4])[0]
-    assert found["viescore/Text-Guided_IG/SC"] == round(math.tanh((first + second) / 2), 4)
+    assert found["viescore/Text-Guided_IG/SC"] == round(
+        math.tanh((first + second) / 2), 4
+    )
     both = [math.sqrt(a * b) for a, b in ((1, 5), (2, 4), (4, 3), (3, 2), (9, 1))]
     people = [math.sqrt(k / 8 * (1 - k / 8)) for k in range(5)]
     first = stats.spearmanr(both, people)[0]
@@ -492,7 +581,9 @@ def test_viescore_s_clone_is_read_where_its_files_lie(tmp_path: Path) -> None:
     found = published(done)
     expected = stats.spearmanr(counted, truth)[0]
     assert found["viescore/Text-Guided_IG/SC"] == round(math.tanh(expected), 4)
-    both = [math.sqrt(a * b / 10) for a, b in zip(counted, (4, 6, 3, 2, 9), strict=True)]
+    both = [
+        math.sqrt(a * b / 10) for a, b in zip(counted, (4, 6, 3, 2, 9), strict=True)
+    ]
     overall = [(2 * math.sqrt(a * b) + math.sqrt(a)) / 3 for a, b in shares]
     expected = stats.spearmanr(both, overall)[0]
     assert found["viescore/Text-Guided_IG/O"] == round(math.tanh(expected), 4)
@@ -501,12 +592,18 @@ def test_viescore_s_clone_is_read_where_its_files_lie(tmp_path: Path) -> None:
     assert 25.0 not in values and 30.0 not in values and "Failed" in values
 
 
-def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(tmp_path: Path) -> None:
+def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(
+    tmp_path: Path,
+) -> None:
     copy = copies.imagenhub(tmp_path / "copy")
     for path in (copy / "results_gpt4o").rglob("*.json"):
         held = json.loads(path.read_text("utf-8"))
-        path.write_text(json.dumps({f"other-{uid}": said for uid, said in held.items()}), "utf-8")
-    with pytest.raises(DataError, match="replies of gpt4o: no reply belongs to a question"):
+        path.write_text(
+            json.dumps({f"other-{uid}": said for uid, said in held.items()}), "utf-8"
+        )
+    with pytest.raises(
+        DataError, match="replies of gpt4o: no reply belongs to a question"
+    ):
         adopt_benchmark("imagenhub", copy, tmp_path / "out", replies=["gpt4o"])
     assert not (tmp_path / "out").exists()
     for path in (copy / "human").rglob("*.tsv"):
@@ -530,7 +627,10 @@ def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> N
     ]
     write(copy / "image_generation" / "gpt" / "pairwise.json", rows[:1])
     done = adopt_benchmark("genai-bench", copy, tmp_path / "out", replies=["gpt"])
-    assert published(done)["genai-bench/image_generation"] == 100.0 and not done.labels_only
+    assert (
+        published(done)["genai-bench/image_generation"] == 100.0
+        and not done.labels_only
+    )
     write(copy / "image_generation" / "gpt" / "pairwise.json", rows)
     with pytest.raises(DataError, match="record 2: human_vote differs"):
         adopt_benchmark("genai-bench", copy, tmp_path / "other")
@@ -539,7 +639,9 @@ def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"empty: must hold .*; no usable question was found"):
+    with pytest.raises(
+        DataError, match=r"empty: must hold .*; no usable question was found"
+    ):
         adopt_benchmark(name, tmp_path / "empty", tmp_path / "out")
 
 
@@ -569,18 +671,31 @@ def test_mmrb2_counts_each_task_and_all_as_its_script_does(
     """
     copy = tmp_path / "copy"
     side = {"model": "m", "response_content": [["image", "images/1.jpg"]]}
-    pair = {"response_a": side, "response_b": side, "prompt_source": "wise", "prompt_metadata": {}}
+    pair = {
+        "response_a": side,
+        "response_b": side,
+        "prompt_source": "wise",
+        "prompt_metadata": {},
+    }
     t2i = [
         {"pair_id": name, "human_preference": label, **pair}
         for name, label in zip("abcc", "ABAB", strict=True)
     ]
-    edit = [{"id": name, "chosen": label, **pair} for name, label in zip("axy", "BAA", strict=True)]
+    edit = [
+        {"id": name, "chosen": label, **pair}
+        for name, label in zip("axy", "BAA", strict=True)
+    ]
     write(copy / "benchmark" / "t2i_response_only.json", {"pairs": t2i})
     write(copy / "benchmark" / "edit_response_only.jsonl", edit)
     judgements(
         copy,
         names[0],
-        {"a": ("A", "B"), "b": ("B", None), "c": ("A", "A"), "of another release": ("A", "A")},
+        {
+            "a": ("A", "B"),
+            "b": ("B", None),
+            "c": ("A", "A"),
+            "of another release": ("A", "A"),
+        },
     )
     judgements(copy, names[1], {"a": ("B", "B"), "x": ("tie", "B")})
     done = adopt_benchmark("mmrb2", copy, tmp_path / "out", replies=["sample"])

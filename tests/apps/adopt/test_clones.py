@@ -21,7 +21,9 @@ from visualjudge.apps.pipelines.config import read_config
 from visualjudge.cli.main import app
 
 CLONES = os.environ.get("VISUALJUDGE_CLONES")
-pytestmark = pytest.mark.skipif(not CLONES, reason="VISUALJUDGE_CLONES names no folder of clones")
+pytestmark = pytest.mark.skipif(
+    not CLONES, reason="VISUALJUDGE_CLONES names no folder of clones"
+)
 
 IMPORTS = {
     "GenAI-Bench": ("adopt", "{}/results", "--benchmark", "genai-bench"),
@@ -60,14 +62,24 @@ def test_a_clone_is_imported_by_one_command(name: str, tmp_path: Path) -> None:
     home = clone(name)
     words = [word.replace("{}", str(home)) for word in IMPORTS[name]]
     told = run(*words, "--out", str(tmp_path / "set"))
-    found = re.search(r"(?:annotations )?(\d+)(?: questions)?", told.partition(str(tmp_path))[2])
+    found = re.search(
+        r"(?:annotations )?(\d+)(?: questions)?", told.partition(str(tmp_path))[2]
+    )
     assert found and int(found[1]) > 0
 
 
 def test_the_scores_of_genai_bench_are_the_published_ones(tmp_path: Path) -> None:
     home = clone("GenAI-Bench")
     judges = [word for name in GENAI for word in ("--replies", name)]
-    run("adopt", f"{home}/results", "--benchmark", "genai-bench", "--out", str(tmp_path), *judges)
+    run(
+        "adopt",
+        f"{home}/results",
+        "--benchmark",
+        "genai-bench",
+        "--out",
+        str(tmp_path),
+        *judges,
+    )
     for name, published in GENAI.items():
         run("card", str(tmp_path / name), "--json", str(tmp_path / "card.json"))
         found = _published(json.loads((tmp_path / "card.json").read_text("utf-8")))
@@ -75,9 +87,13 @@ def test_the_scores_of_genai_bench_are_the_published_ones(tmp_path: Path) -> Non
         assert tuple(found[f"genai-bench/{part}"] for part in parts) == published
 
 
-def test_the_pipelines_of_geditbench_start_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pipelines_of_geditbench_start_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     home = clone("GEditBench_v2")
-    folders = (home / "configs/pipelines" / name for name in ("vlm_as_a_judge", "ablation"))
+    folders = (
+        home / "configs/pipelines" / name for name in ("vlm_as_a_judge", "ablation")
+    )
     files = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
     assert len(files) == 9
     for path in files:
@@ -91,4 +107,6 @@ def _published(value: Any) -> dict[str, float]:
     items = list(value.values()) if isinstance(value, dict) else value
     own = value.get("as_published") if isinstance(value, dict) else None
     rest = [_published(item) for item in items] if isinstance(items, list) else []
-    return {name: score for found in (own or {}, *rest) for name, score in found.items()}
+    return {
+        name: score for found in (own or {}, *rest) for name, score in found.items()
+    }

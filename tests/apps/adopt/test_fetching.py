@@ -67,7 +67,9 @@ def site() -> Iterator[Site]:
 
 def folder(home: Path, site: Site) -> Path:
     """Two images and two records, all behind addresses."""
-    site.files = {f"/{name}": png(colour) for name, colour in (("a", 10), ("b", 200), ("x", 90))}
+    site.files = {
+        f"/{name}": png(colour) for name, colour in (("a", 10), ("b", 200), ("x", 90))
+    }
     index = {
         "a": {"url": f"{site.url}/a?signature=secret"},
         "b": {"file": f"{site.url}/b", "width": 16, "height": 12},
@@ -86,7 +88,9 @@ def folder(home: Path, site: Site) -> Path:
     return home
 
 
-def test_a_data_folder_is_completed_and_can_be_built(site: Site, tmp_path: Path) -> None:
+def test_a_data_folder_is_completed_and_can_be_built(
+    site: Site, tmp_path: Path
+) -> None:
     home = folder(tmp_path / "data", site)
     done = fetch(home, allow_private=True)
     assert (done.downloaded, done.kept, done.failed) == (3, 0, [])
@@ -94,17 +98,25 @@ def test_a_data_folder_is_completed_and_can_be_built(site: Site, tmp_path: Path)
     assert (home / index["a"]["file"]).read_bytes() == png(10)
     assert index["a"]["url"].startswith(site.url) and index["b"]["width"] == 16
     records = (home / "annotations/lowlevel-deblur_annotations.json").read_text("utf-8")
-    assert (home / json.loads(records)[0]["prediction"]["image"]).read_bytes() == png(90)
+    assert (home / json.loads(records)[0]["prediction"]["image"]).read_bytes() == png(
+        90
+    )
     assert CliRunner().invoke(app, ["describe", str(home)]).exit_code == 0
     names = [path.name for path in (home / "files/fetched").iterdir()]
     assert len(names) == 3 and "secret" not in str(names)
 
 
-def test_a_second_run_fetches_what_is_missing_or_was_changed(site: Site, tmp_path: Path) -> None:
+def test_a_second_run_fetches_what_is_missing_or_was_changed(
+    site: Site, tmp_path: Path
+) -> None:
     home = folder(tmp_path / "data", site)
     del site.files["/b"]
     first = fetch(home, allow_private=True)
-    assert first.downloaded == 2 and len(first.failed) == 1 and "HTTP 404" in first.failed[0]
+    assert (
+        first.downloaded == 2
+        and len(first.failed) == 1
+        and "HTTP 404" in first.failed[0]
+    )
     index = json.loads((home / "images/lowlevel-deblur.json").read_text("utf-8"))
     assert index["b"]["file"] == f"{site.url}/b"
     site.files["/b"] = png(200)
@@ -115,7 +127,9 @@ def test_a_second_run_fetches_what_is_missing_or_was_changed(site: Site, tmp_pat
     assert (again.downloaded, again.kept) == (0, 1)
 
 
-def test_private_addresses_and_other_kinds_are_refused(site: Site, tmp_path: Path) -> None:
+def test_private_addresses_and_other_kinds_are_refused(
+    site: Site, tmp_path: Path
+) -> None:
     home = folder(tmp_path / "data", site)
     path = home / "images/lowlevel-deblur.json"
     path.write_text(path.read_text("utf-8").replace("http://", "https://"), "utf-8")
@@ -145,21 +159,32 @@ def questions(site: Site, images: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_plain_addresses_and_what_is_no_image_are_told(site: Site, tmp_path: Path) -> None:
+def test_plain_addresses_and_what_is_no_image_are_told(
+    site: Site, tmp_path: Path
+) -> None:
     done = fetch(folder(tmp_path / "data", site))
-    assert all("must begin with https://" in one for one in done.failed) and site.asked == []
+    assert (
+        all("must begin with https://" in one for one in done.failed)
+        and site.asked == []
+    )
     assert "secret" not in done.failed[0]
     home = folder(tmp_path / "other", site)
     site.files["/a"] = b"<html>no image</html>"
     done = fetch(home, allow_private=True)
-    assert done.downloaded == 2 and len(done.failed) == 1 and "secret" not in done.failed[0]
+    assert (
+        done.downloaded == 2
+        and len(done.failed) == 1
+        and "secret" not in done.failed[0]
+    )
 
 
 def test_what_a_strangers_folder_holds_is_one_line_without_secrets(
     site: Site, tmp_path: Path
 ) -> None:
     home = folder(tmp_path / "data", site)
-    (home / "images/x.json").write_text(json.dumps({"x": {"url": [f"{site.url}/x"]}}), "utf-8")
+    (home / "images/x.json").write_text(
+        json.dumps({"x": {"url": [f"{site.url}/x"]}}), "utf-8"
+    )
     place = home / "files/fetched"
     place.mkdir(parents=True)
     for name in (f"{site.url}/a?signature=secret", f"{site.url}/b"):
@@ -175,8 +200,12 @@ def test_what_a_strangers_folder_holds_is_one_line_without_secrets(
     assert "secret" not in str(fetch(home).failed)
 
 
-@pytest.mark.parametrize("name", ["images/lowlevel-deblur.json", "files/fetched", "images"])
-def test_links_of_a_data_folder_are_not_followed(site: Site, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["images/lowlevel-deblur.json", "files/fetched", "images"]
+)
+def test_links_of_a_data_folder_are_not_followed(
+    site: Site, tmp_path: Path, name: str
+) -> None:
     home = folder(tmp_path / "data", site)
     (home / "files/fetched").mkdir(parents=True)
     (home / name).rename(tmp_path / "outside")
@@ -203,11 +232,16 @@ def test_questions_become_a_dataset(site: Site, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out/fetched").iterdir()] == ["mine.txt"]
     dataset, problems = validate(tmp_path / "out/dataset")
     assert problems == []
-    shown = [np.asarray(Image.open(dataset.root / name))[0, 0, 0] for name in dataset[0].images]
+    shown = [
+        np.asarray(Image.open(dataset.root / name))[0, 0, 0]
+        for name in dataset[0].images
+    ]
     assert shown == [10, 200]
 
 
-def test_addresses_are_found_in_a_local_copy_of_the_media(site: Site, tmp_path: Path) -> None:
+def test_addresses_are_found_in_a_local_copy_of_the_media(
+    site: Site, tmp_path: Path
+) -> None:
     address = "https://huggingface.co/datasets/o/n/resolve/main/deblur/a%201.png"
     copy = tmp_path / "media/deblur"
     copy.mkdir(parents=True)
@@ -218,7 +252,10 @@ def test_addresses_are_found_in_a_local_copy_of_the_media(site: Site, tmp_path: 
     path.write_text(json.dumps(questions(site, [address, "b.png"])), "utf-8")
     assert adopt_questions(path, tmp_path / "out", media=tmp_path / "media") == 1
     dataset = vj.load_dataset(tmp_path / "out/dataset")
-    shown = [np.asarray(Image.open(dataset.root / name))[0, 0, 0] for name in dataset[0].images]
+    shown = [
+        np.asarray(Image.open(dataset.root / name))[0, 0, 0]
+        for name in dataset[0].images
+    ]
     assert shown == [10, 90]
     two = [address.replace("main/deblur", f"main/{name}") for name in ("x", "y")]
     (tmp_path / "media/a 1.png").write_bytes(png(10))

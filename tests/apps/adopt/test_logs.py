@@ -41,7 +41,9 @@ def answers(done: Adopted) -> list[Any]:
     ],
     ids=["inspect", "lmms-eval", "vlmevalkit-xlsx", "vlmevalkit-tsv"],
 )
-def test_pairs_that_the_evaluated_model_judged(write: Write, judge: str, tmp_path: Path) -> None:
+def test_pairs_that_the_evaluated_model_judged(
+    write: Write, judge: str, tmp_path: Path
+) -> None:
     done = vj.adopt(write(tmp_path), tmp_path / "out")
     assert [run.name for run in done.runs] == [judge]
     assert answers(done) == list(tools.TRUTH)
@@ -51,7 +53,9 @@ def test_pairs_that_the_evaluated_model_judged(write: Write, judge: str, tmp_pat
     assert {one["order"] for one in first} == {"AB"}
 
 
-def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(tmp_path: Path) -> None:
+def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(
+    tmp_path: Path,
+) -> None:
     same = [{"type": "equals", "value": "A"}]
     results = [
         {
@@ -63,9 +67,13 @@ def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(tmp_path
         for judge, reply in (("gpt", "A"), ("claude", "B"))
     ]
     file = tmp_path / "results.json"
-    file.write_text(json.dumps({"evalId": "e", "results": {"results": results}}), "utf-8")
+    file.write_text(
+        json.dumps({"evalId": "e", "results": {"results": results}}), "utf-8"
+    )
     done = vj.adopt(file, tmp_path / "out")
-    assert {run.name: verdicts(done, k)[0]["value"] for k, run in enumerate(done.runs)} == {
+    assert {
+        run.name: verdicts(done, k)[0]["value"] for k, run in enumerate(done.runs)
+    } == {
         "gpt": "A",
         "claude": "B",
     }
@@ -73,11 +81,15 @@ def test_providers_of_promptfoo_without_a_label_are_judges_of_their_own(tmp_path
 
 def test_a_target_of_lmms_eval_may_be_a_list(tmp_path: Path) -> None:
     file = tmp_path / "samples_pairs.jsonl"
-    file.write_text(json.dumps({"doc_id": 0, "target": ["B"], "filtered_resps": ["A"]}), "utf-8")
+    file.write_text(
+        json.dumps({"doc_id": 0, "target": ["B"], "filtered_resps": ["A"]}), "utf-8"
+    )
     assert answers(vj.adopt(file, tmp_path / "out")) == ["B"]
 
 
-def test_epochs_of_inspect_are_repeats_and_metadata_names_sources(tmp_path: Path) -> None:
+def test_epochs_of_inspect_are_repeats_and_metadata_names_sources(
+    tmp_path: Path,
+) -> None:
     done = vj.adopt(tools.inspect(tmp_path), tmp_path / "out")
     assert (done.questions, done.verdicts, done.invented) == (3, 6, 0)
     assert [one.get("repeat", 0) for one in verdicts(done)] == [0, 0, 0, 1, 1, 1]
@@ -96,7 +108,9 @@ def test_several_logs_are_several_judges_of_the_same_questions(tmp_path: Path) -
     first = tools.vlmevalkit(tmp_path, "tsv")
     second = first.with_name("Other_Pairs.tsv")
     second.write_bytes(first.read_bytes())
-    run = CliRunner().invoke(app, ["adopt", str(first), str(second), "--out", str(tmp_path / "o")])
+    run = CliRunner().invoke(
+        app, ["adopt", str(first), str(second), "--out", str(tmp_path / "o")]
+    )
     assert run.exit_code == 0, run.output
     assert "3 questions" in run.output and "6 verdicts" in run.output
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
@@ -132,7 +146,11 @@ def test_a_reply_s_score_is_one_of_the_table_s_scale(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(LOGS))
 def test_a_file_of_another_kind_is_one_clear_line(name: str, tmp_path: Path) -> None:
-    for file, content in {"a.json": '{"a": 1}', "b.eval": "x", "c.jsonl": "{}\n[]\n"}.items():
+    for file, content in {
+        "a.json": '{"a": 1}',
+        "b.eval": "x",
+        "c.jsonl": "{}\n[]\n",
+    }.items():
         (tmp_path / file).write_text(content, "utf-8")
         with pytest.raises((DataError, UsageError)) as caught:
             vj.adopt(tmp_path / file, tmp_path / "out", format=name)
@@ -171,7 +189,9 @@ def inspect_json(path: Path, samples: list[dict[str, Any]]) -> Path:
 
 def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(tmp_path: Path) -> None:
     graded = [
-        tools.inspect_sample(k, 1, {"qa": {"value": {"style": k / 2, "facts": 1.0}}}, "Paris")
+        tools.inspect_sample(
+            k, 1, {"qa": {"value": {"style": k / 2, "facts": 1.0}}}, "Paris"
+        )
         | {"metadata": {"human": 1}}
         for k in range(2)
     ]
@@ -180,15 +200,22 @@ def test_a_sample_of_inspect_that_failed_is_a_failed_verdict(tmp_path: Path) -> 
     done = vj.adopt(path, tmp_path / "graded", truth="human")
     values = [one["value"] for one in verdicts(done)]
     assert values == [0.0, 10.0, 5.0, 10.0, "Failed", "Failed"]
-    assert {question.task for question in vj.load_dataset(done.dataset)} == {"style", "facts"}
+    assert {question.task for question in vj.load_dataset(done.dataset)} == {
+        "style",
+        "facts",
+    }
     pairs = [tools.inspect_sample(k, 1, {}, "AB"[k]) for k in range(2)]
     failed = failed_sample(["A"], error={"message": "timeout"})
-    done = vj.adopt(inspect_json(tmp_path / "pairs.json", [*pairs, failed]), tmp_path / "pairs")
+    done = vj.adopt(
+        inspect_json(tmp_path / "pairs.json", [*pairs, failed]), tmp_path / "pairs"
+    )
     assert [one["value"] for one in verdicts(done)] == ["A", "B", "Failed"]
     assert answers(done) == ["A", "B", "A"]
 
 
-def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(tmp_path: Path) -> None:
+def test_letters_of_the_user_s_own_count_in_replies_as_in_verdicts(
+    tmp_path: Path,
+) -> None:
     texts = {"A": "ANSWER: A", "C": "Reasoning first.\nAnswer: C"}
     samples = [
         tools.inspect_sample(0, 1, {}, target)
@@ -206,16 +233,23 @@ def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
     file = tools.lmms_eval(tmp_path)
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     repeated = [
-        line | {"resps": [["[[A]]", "[[B]]"]], "filtered_resps": ["[[A]]"]} for line in lines
+        line | {"resps": [["[[A]]", "[[B]]"]], "filtered_resps": ["[[A]]"]}
+        for line in lines
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in repeated), "utf-8")
     done = vj.adopt(file, tmp_path / "out")
-    assert [(v.get("repeat", 0), v["value"]) for v in verdicts(done)][:2] == [(0, "A"), (1, "B")]
+    assert [(v.get("repeat", 0), v["value"]) for v in verdicts(done)][:2] == [
+        (0, "A"),
+        (1, "B"),
+    ]
     log = json.loads(tools.promptfoo(tmp_path).read_text("utf-8"))
     results = log["results"]["results"]
     for number, result in enumerate(results):
         result |= {"vars": {"topic": str(number)}}
-    log["results"]["results"] = [*results, *(r | {"testIdx": r["testIdx"] + 3} for r in results)]
+    log["results"]["results"] = [
+        *results,
+        *(r | {"testIdx": r["testIdx"] + 3} for r in results),
+    ]
     (tmp_path / "twice.json").write_text(json.dumps(log), "utf-8")
     done = vj.adopt(tmp_path / "twice.json", tmp_path / "twice")
     assert (done.questions, done.verdicts) == (3, 6)
@@ -223,7 +257,11 @@ def test_repeats_of_lmms_eval_and_promptfoo_are_repeats(tmp_path: Path) -> None:
 
 def test_vlmevalkit_s_file_names_are_split_at_the_data_set(tmp_path: Path) -> None:
     first = tools.vlmevalkit(tmp_path, "tsv")
-    names = ("GPT4o_20240806_MyPairs", "GPT4o_20241120_MyPairs", "Claude3-5V_Sonnet_MMBench_V11")
+    names = (
+        "GPT4o_20240806_MyPairs",
+        "GPT4o_20241120_MyPairs",
+        "Claude3-5V_Sonnet_MMBench_V11",
+    )
     paths = [first.with_name(f"{name}.tsv") for name in names]
     for path in paths:
         path.write_bytes(first.read_bytes())

@@ -58,14 +58,19 @@ def lean(card: Any) -> Any:
 
 
 def verdicts(run: Path) -> list[Row]:
-    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 def values(done: Any) -> list[Any]:
     return [one["value"] for one in verdicts(done.runs[0])]
 
 
-def test_columns_are_known_by_their_names_and_the_others_are_listed(tmp_path: Path) -> None:
+def test_columns_are_known_by_their_names_and_the_others_are_listed(
+    tmp_path: Path,
+) -> None:
     done, card = carded(without(leaning(), "letter"), tmp_path / "out")
     named = {"verdict": "gpt_says", "group": "conv", "order": "shown_first"}
     assert named.items() <= done.columns.items()
@@ -81,7 +86,8 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
     if exchanged:
         turn = {"A": "B", "B": "A"}
         rows += [
-            row | {"model_a": "llama", "model_b": "mixtral", "human": turn[row["human"]]}
+            row
+            | {"model_a": "llama", "model_b": "mixtral", "human": turn[row["human"]]}
             for row in rows
         ]
     done, card = carded(rows, tmp_path / "out")
@@ -124,7 +130,9 @@ def test_rows_without_an_order_leave_the_position_unmeasured_and_are_counted(
 @pytest.mark.parametrize(
     "spelling", [("AB", "BA"), ("A", "B"), ("model_a", "model_b"), ("mixtral", "Llama")]
 )
-def test_orders_are_letters_columns_or_sources(spelling: tuple[str, str], tmp_path: Path) -> None:
+def test_orders_are_letters_columns_or_sources(
+    spelling: tuple[str, str], tmp_path: Path
+) -> None:
     rows = leaning(8)
     expected = [row["shown_first"] for row in rows]
     for row in rows:
@@ -150,7 +158,9 @@ def test_letters_as_shown_are_read_as_replies_and_a_line_says_how_well_they_fit(
     assert not any("letters in" in note for note in shown.notes)
 
 
-def test_sources_are_matched_whatever_their_case_where_that_is_one(tmp_path: Path) -> None:
+def test_sources_are_matched_whatever_their_case_where_that_is_one(
+    tmp_path: Path,
+) -> None:
     row = {"item": "q", "model_a": "mixtral", "model_b": "llama", "truth": "A"}
     done = vj.adopt([row | {"verdict": "Mixtral"}], tmp_path / "out")
     assert values(done) == ["A"]
@@ -171,7 +181,13 @@ def test_sources_are_matched_whatever_their_case_where_that_is_one(tmp_path: Pat
 def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
     said: str, advice: str, tmp_path: Path
 ) -> None:
-    row = {"item": "q", "model_a": "mixtral", "model_b": "llama", "truth": "A", "verdict": said}
+    row = {
+        "item": "q",
+        "model_a": "mixtral",
+        "model_b": "llama",
+        "truth": "A",
+        "verdict": said,
+    }
     with pytest.raises(DataError, match=advice) as error:
         vj.adopt([row], tmp_path / "out")
     assert "=A" not in str(error.value)
@@ -179,20 +195,28 @@ def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
 
 def test_a_decimal_comma_is_named(tmp_path: Path) -> None:
     rows = [{"item": "q", "model": "x", "score": "7,5", "human": "8,0"}]
-    with pytest.raises(DataError, match="human must be a number with a decimal point, got '8,0'"):
+    with pytest.raises(
+        DataError, match="human must be a number with a decimal point, got '8,0'"
+    ):
         vj.adopt(rows, tmp_path / "out")
 
 
 def test_a_text_beside_scores_is_no_answer_to_a_pair(tmp_path: Path) -> None:
     rows = [{"item": "q", "model": "x", "score": 7, "human": "quite good"}]
-    advice = r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' says"
+    advice = (
+        r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' says"
+    )
     with pytest.raises(DataError, match=advice):
         vj.adopt(rows, tmp_path / "out")
 
 
-def test_two_truths_of_exchanged_rows_are_named_with_their_sources(tmp_path: Path) -> None:
+def test_two_truths_of_exchanged_rows_are_named_with_their_sources(
+    tmp_path: Path,
+) -> None:
     row = {"item": "q", "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"}
-    with pytest.raises(DataError, match=r"'A' \(x\) .* and 'A' \(y\) here; .* are exchanged"):
+    with pytest.raises(
+        DataError, match=r"'A' \(x\) .* and 'A' \(y\) here; .* are exchanged"
+    ):
         vj.adopt([row, row | {"model_a": "y", "model_b": "x"}], tmp_path / "out")
 
 
@@ -219,15 +243,29 @@ def test_a_missing_role_is_named_with_those_that_were_found(tmp_path: Path) -> N
         vj.adopt(rows, tmp_path / "out")
 
 
-def test_answers_given_twice_without_an_order_ask_for_its_column_first(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"tells them apart: the order shown \(--column order="):
-        vj.adopt(without(leaning(4), "shown_first", "letter", "raw") * 2, tmp_path / "out")
+def test_answers_given_twice_without_an_order_ask_for_its_column_first(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(
+        DataError, match=r"tells them apart: the order shown \(--column order="
+    ):
+        vj.adopt(
+            without(leaning(4), "shown_first", "letter", "raw") * 2, tmp_path / "out"
+        )
 
 
 def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) -> None:
     done, out = vj.adopt(leaning(), tmp_path / "study"), tmp_path / "report.html"
     told = CliRunner().invoke(
-        app, ["report", str(done.runs[0]), "--out", str(out), "--json", str(tmp_path / "m.json")]
+        app,
+        [
+            "report",
+            str(done.runs[0]),
+            "--out",
+            str(out),
+            "--json",
+            str(tmp_path / "m.json"),
+        ],
     )
     assert told.exit_code == 0, told.output
     judge = json.loads((tmp_path / "m.json").read_text("utf-8"))["judges"][0]
@@ -240,7 +278,9 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) 
     ("column", "first", "second"),
     [("order", "1", "2"), ("order", "model_1", "model_2"), ("swapped", "0", "1")],
 )
-def test_spellings_of_the_order(column: str, first: str, second: str, tmp_path: Path) -> None:
+def test_spellings_of_the_order(
+    column: str, first: str, second: str, tmp_path: Path
+) -> None:
     rows = [
         row | {column: {"AB": first, "BA": second}[row["shown_first"]]}
         for row in without(leaning(), "letter", "raw")
@@ -250,5 +290,7 @@ def test_spellings_of_the_order(column: str, first: str, second: str, tmp_path: 
 
 
 def test_a_range_of_scores_is_given_from_low_to_high(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="must be a lower and a higher number, got 5 1"):
+    with pytest.raises(
+        UsageError, match="must be a lower and a higher number, got 5 1"
+    ):
         vj.adopt(without(leaning(8), "letter"), tmp_path / "out", score_range=(5, 1))

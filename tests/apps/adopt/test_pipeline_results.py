@@ -18,7 +18,9 @@ Json = dict[str, Any]
 METRIC = {"client": {"model": "gpt-4o"}}
 
 
-def written(folder: Path, lines: Sequence[RowResult], rows: Sequence[Json] = ()) -> Path:
+def written(
+    folder: Path, lines: Sequence[RowResult], rows: Sequence[Json] = ()
+) -> Path:
     """Results in a folder beside that of their rows, as ``visualjudge pipeline`` writes them."""
     (folder / "out").mkdir()
     given = folder / "edits.jsonl"
@@ -31,7 +33,11 @@ def written(folder: Path, lines: Sequence[RowResult], rows: Sequence[Json] = ())
 
 def compared(winner: str, reply: str | None = None) -> Json:
     said = reply or json.dumps({"reasoning": "r", "winner": winner})
-    return {"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": said}}
+    return {
+        "type": "pairwise_comparison",
+        "value": winner,
+        "meta": {"raw_response": said},
+    }
 
 
 def row(key: str, *edits: str, **more: Any) -> Json:
@@ -40,22 +46,35 @@ def row(key: str, *edits: str, **more: Any) -> Json:
 
 
 def verdicts(run: Path) -> list[Json]:
-    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
-def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(tmp_path: Path) -> None:
+def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(
+    tmp_path: Path,
+) -> None:
     flux, step = "flux/cup.png", "step1x/cup.png"
     lines = [
-        RowResult("cup/AB", {"consistency": compared("Image A")}, usage={"prompt_tokens": 9}),
+        RowResult(
+            "cup/AB", {"consistency": compared("Image A")}, usage={"prompt_tokens": 9}
+        ),
         RowResult("cup/BA", {"consistency": compared("Image B")}),
     ]
-    rows = [row("cup/AB", flux, step, winner="A"), row("cup/BA", step, flux, winner="A")]
+    rows = [
+        row("cup/AB", flux, step, winner="A"),
+        row("cup/BA", step, flux, winner="A"),
+    ]
     done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study", truth="winner")
     (question,) = vj.load_dataset(done.dataset).questions
     assert (question.sources, question.image_id) == (("flux", "step1x"), "in/cup.png")
     assert (question.task, question.answer) == ("consistency", "A")
     assert "make it blue" in question.prompt
-    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [("AB", "A"), ("BA", "A")]
+    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [
+        ("AB", "A"),
+        ("BA", "A"),
+    ]
     assert (done.runs[0].name, done.reread, done.differing) == ("gpt-4o", 2, 0)
     assert done.left_out == 0
 
@@ -79,7 +98,9 @@ def test_scores_of_single_edits_are_scores(tmp_path: Path) -> None:
                 "consistency": {
                     "type": "single_score",
                     "value": value,
-                    "meta": {"raw_response": {"edited_image_0": f'{{"score": [{value}]}}'}},
+                    "meta": {
+                        "raw_response": {"edited_image_0": f'{{"score": [{value}]}}'}
+                    },
                 }
             },
         )

@@ -30,7 +30,12 @@ def pairs(*, truth: bool = False, questions: int = 120) -> list[Row]:
                 drawn = rng.random()
                 said = order if judge == "leaning" and drawn < 0.2 else own
                 said = "tie" if judge == "tying" and drawn < 0.1 else said
-                row = {"item": f"q{i}", "image": f"i{i // 4}", "model_a": "x", "model_b": "y"}
+                row = {
+                    "item": f"q{i}",
+                    "image": f"i{i // 4}",
+                    "model_a": "x",
+                    "model_b": "y",
+                }
                 row |= {"judge": judge, "order": order, "verdict": said}
                 rows.append(row | ({"truth": better} if truth else {}))
     return rows
@@ -39,7 +44,12 @@ def pairs(*, truth: bool = False, questions: int = 120) -> list[Row]:
 def scores() -> list[Row]:
     rng = rng_for(1, "without truth")
     return [
-        {"item": f"q{i}", "model": model, "judge": judge, "score": int(rng.integers(0, 11))}
+        {
+            "item": f"q{i}",
+            "model": model,
+            "judge": judge,
+            "score": int(rng.integers(0, 11)),
+        }
         for i in range(30)
         for model in "xy"
         for judge in ("j1", "j2")
@@ -48,7 +58,8 @@ def scores() -> list[Row]:
 
 def reported(runs: list[str], out: Path) -> dict[str, Any]:
     told = CliRunner().invoke(
-        app, ["report", *runs, "--out", str(out / "r.html"), "--json", str(out / "r.json")]
+        app,
+        ["report", *runs, "--out", str(out / "r.html"), "--json", str(out / "r.json")],
     )
     assert told.exit_code == 0, told.output
     found: dict[str, Any] = json.loads((out / "r.json").read_text("utf-8"))
@@ -56,13 +67,17 @@ def reported(runs: list[str], out: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def adopted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, vj.Adopted, dict[str, Any]]:
+def adopted(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, vj.Adopted, dict[str, Any]]:
     home = tmp_path_factory.mktemp("without")
     done = vj.adopt(pairs(), home / "study")
     return home, done, reported([str(run) for run in done.runs], home)
 
 
-def test_the_missing_truth_is_told_with_the_option_that_names_one(tmp_path: Path) -> None:
+def test_the_missing_truth_is_told_with_the_option_that_names_one(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "v.csv").write_text("item,verdict,judge\nq1,A,j\nq2,B,j\n", "utf-8")
     told = CliRunner().invoke(
         app, ["adopt", str(tmp_path / "v.csv"), "--out", str(tmp_path / "out")]
@@ -72,11 +87,19 @@ def test_the_missing_truth_is_told_with_the_option_that_names_one(tmp_path: Path
     assert line + "visualjudge label draws questions for people)" in told.output
 
 
-def test_no_accuracy_is_invented(adopted: tuple[Path, vj.Adopted, dict[str, Any]]) -> None:
+def test_no_accuracy_is_invented(
+    adopted: tuple[Path, vj.Adopted, dict[str, Any]],
+) -> None:
     _, _, metrics = adopted
     for judge in metrics["judges"]:
         pairwise = judge["pairwise"]
-        named = ("accuracy", "ci95", "accuracy_bounds", "accuracy_parsed", "constant_answer")
+        named = (
+            "accuracy",
+            "ci95",
+            "accuracy_bounds",
+            "accuracy_parsed",
+            "constant_answer",
+        )
         assert [pairwise[name] for name in named] == [None] * 5
         assert pairwise["ci95_why"] == "no truth is known"
         assert pairwise["kappa"]["value"] is pairwise["macro"]["value"] is None
@@ -103,7 +126,11 @@ def test_what_needs_no_truth_equals_that_of_the_same_table_with_one(
         leans = [found["position_preference"]["preference"] for found in (a, b)]
         assert leans[0] == pytest.approx(leans[1], abs=0.02)
     for name in ("kappa", "kappa_ci95"):
-        assert adopted[2]["comparisons"][0][name] == told["comparisons"][0][name] is not None
+        assert (
+            adopted[2]["comparisons"][0][name]
+            == told["comparisons"][0][name]
+            is not None
+        )
     leaning, tying = (judge["pairwise"] for judge in adopted[2]["judges"])
     assert leaning["position_preference"]["preference"] == pytest.approx(0.1, abs=0.03)
     assert leaning["position_preference"]["flagged"]
@@ -119,7 +146,10 @@ def test_the_card_says_what_would_measure_accuracy(
         assert "without ground truth" in judge.answer
         lines = {line.name: line for line in judge.checks}
         for name in ("macro_accuracy", "right_in_both_orders", "favour"):
-            assert (lines[name].state, lines[name].why) == ("not_measured", "no truth is known")
+            assert (lines[name].state, lines[name].why) == (
+                "not_measured",
+                "no truth is known",
+            )
         assert lines["lean"].value is not None
 
 
@@ -128,7 +158,12 @@ def test_the_page_calls_no_answer_wrong(
 ) -> None:
     text = (adopted[0] / "r.html").read_text("utf-8")
     assert "no truth is known" in text
-    for invented in ("Wrong, ", "wrong in this order", "by the truth", "No question was answered"):
+    for invented in (
+        "Wrong, ",
+        "wrong in this order",
+        "by the truth",
+        "No question was answered",
+    ):
         assert invented not in text, invented
 
 

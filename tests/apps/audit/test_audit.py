@@ -23,7 +23,9 @@ Raw = list[dict[str, Any]]
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("COLUMNS", "400")  # sentences of the terminal's table in one line each
+    monkeypatch.setenv(
+        "COLUMNS", "400"
+    )  # sentences of the terminal's table in one line each
     made = make_dataset(tmp_path / "set", pairwise=40, ranking=3, scoring=4)
     edit(made, _balanced)
     return made
@@ -67,10 +69,12 @@ def test_one_annotation_with_two_scores_is_a_contradiction(root: Path) -> None:
     assert kinds(root) == {"contradictory_labels": 1}
 
 
-def test_an_original_under_two_names_is_found_through_noise_and_light(root: Path) -> None:
-    smooth = np.kron(rng_for(0, "smooth").integers(0, 200, (4, 4, 3)), np.ones((12, 12, 1))).astype(
-        np.uint8
-    )
+def test_an_original_under_two_names_is_found_through_noise_and_light(
+    root: Path,
+) -> None:
+    smooth = np.kron(
+        rng_for(0, "smooth").integers(0, 200, (4, 4, 3)), np.ones((12, 12, 1))
+    ).astype(np.uint8)
     write_png(root / "media/original_pairwise0.png", smooth)
     noise = rng_for(0, "noise").integers(0, 9, smooth.shape)
     write_png(root / "media/original_pairwise1.png", (smooth + noise).astype(np.uint8))
@@ -86,8 +90,9 @@ def test_a_feature_that_gives_the_answer_away_is_a_leak(root: Path) -> None:
 
     edit(root, plant)
     assert set(kinds(root)) == {"leak"}
-    assert "the longer text is wrong in 100.0 % of 40 pairs whose options differ in it" in str(
-        audit(load_dataset(root))
+    assert (
+        "the longer text is wrong in 100.0 % of 40 pairs whose options differ in it"
+        in str(audit(load_dataset(root)))
     )
 
 
@@ -107,7 +112,11 @@ def test_flat_images_of_different_grey_are_not_the_same() -> None:
 
 
 def test_a_thumbnail_is_of_the_whole_image(root: Path) -> None:
-    assert thumbnail(read_rgb(root / "media/original_pairwise0.png")).shape == (32, 32, 3)
+    assert thumbnail(read_rgb(root / "media/original_pairwise0.png")).shape == (
+        32,
+        32,
+        3,
+    )
 
 
 @pytest.mark.parametrize("gain", [0.87, 1.15])

@@ -53,5 +53,7 @@ def server(reply: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 def images_of(body: dict[str, Any]) -> list[str]:
     """The data URIs of a request."""
     contents = [message["content"] for message in body["messages"]]
-    parts = [part for content in contents if isinstance(content, list) for part in content]
+    parts = [
+        part for content in contents if isinstance(content, list) for part in content
+    ]
     return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]

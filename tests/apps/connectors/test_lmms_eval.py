@@ -20,7 +20,9 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Dataset:
-    return load_dataset(make_dataset(tmp_path / "set", pairwise=4, ranking=1, scoring=1))
+    return load_dataset(
+        make_dataset(tmp_path / "set", pairwise=4, ranking=1, scoring=1)
+    )
 
 
 def docs_of(dataset: Dataset, out: Path) -> list[dict[str, Any]]:
@@ -35,10 +37,14 @@ def test_a_document_shows_its_images_at_their_marks_and_is_scored_by_our_reading
     assert [doc["id"] for doc in docs] == [question.id for question in dataset]
     for doc, question in zip(docs, dataset, strict=True):
         (message,) = lmms_eval_tasks.doc_to_messages(doc)
-        assert [part["type"] for part in message["content"]].count("image") == len(question.images)
+        assert [part["type"] for part in message["content"]].count("image") == len(
+            question.images
+        )
         assert len(lmms_eval_tasks.doc_to_visual(doc)) == len(question.images)
         assert f"<image {len(question.images)}>" in lmms_eval_tasks.doc_to_text(doc)
-        right = lmms_eval_tasks.process_results(doc, [lmms_eval_tasks.doc_to_target(doc)])
+        right = lmms_eval_tasks.process_results(
+            doc, [lmms_eval_tasks.doc_to_target(doc)]
+        )
         assert right == {"right": 1.0, "unread": 0.0}
         assert lmms_eval_tasks.process_results(doc, ["I cannot see anything."]) == {
             "right": 0.0,
@@ -59,10 +65,13 @@ def test_the_task_file_names_functions_that_its_module_has(
         pass
 
     Loader.add_constructor(
-        "!function", lambda loader, node: getattr(module, node.value.removeprefix("utils."))
+        "!function",
+        lambda loader, node: getattr(module, node.value.removeprefix("utils.")),
     )
     config = yaml.load(task.read_text(), Loader)
-    assert config["task"] == task.stem == "visualjudge_set" and callable(config["process_results"])
+    assert config["task"] == task.stem == "visualjudge_set" and callable(
+        config["process_results"]
+    )
     assert Path(config["dataset_kwargs"]["data_files"]["test"]).is_file()
 
 
@@ -80,4 +89,7 @@ def test_lmms_eval_loads_the_task(
     docs = list(task.test_docs())
     assert [doc["id"] for doc in docs] == [question.id for question in dataset]
     assert len(task.doc_to_visual(docs[0])) == len(dataset[0].images)
-    assert task.process_results(docs[0], [str(dataset[0].answer)]) == {"right": 1.0, "unread": 0.0}
+    assert task.process_results(docs[0], [str(dataset[0].answer)]) == {
+        "right": 1.0,
+        "unread": 0.0,
+    }

@@ -58,7 +58,9 @@ def test_generated_outputs_leave_the_right_one_step_by_step(task: str) -> None:
     assert gaps[0] > 0
 
 
-@pytest.mark.parametrize("task", ["keypoint", "generation_t2i", "generation_inpainting_low_level"])
+@pytest.mark.parametrize(
+    "task", ["keypoint", "generation_t2i", "generation_inpainting_low_level"]
+)
 def test_every_record_of_the_data_folder_is_valid(task: str, tmp_path: Path) -> None:
     make_data(tmp_path, task, seed=42)
     folder = DataFolder(tmp_path)

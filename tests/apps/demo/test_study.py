@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from runs.made_dataset import make_dataset
-from visualjudge.apps.demo.study import MODELS, SIDE, TASKS, VIEWS, fill_labels, make_study, views
+from visualjudge.apps.demo.study import (
+    MODELS,
+    SIDE,
+    TASKS,
+    VIEWS,
+    fill_labels,
+    make_study,
+    views,
+)
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import load_dataset
 
@@ -41,7 +49,10 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     found = list(folder.annotations(TASKS[0]))
     assert folder.problems == []
     assert len(found) == total
-    return [{"image": one.image_id, "model": one.source, "score": one.final_score} for one in found]
+    return [
+        {"image": one.image_id, "model": one.source, "score": one.final_score}
+        for one in found
+    ]
 
 
 def test_models_differ_on_average(notes: list[dict[str, object]]) -> None:
@@ -62,7 +73,10 @@ def test_labels_are_the_right_answers(tmp_path: Path) -> None:
     root = make_dataset(tmp_path / "data", pairwise=6, ranking=0, scoring=0)
     questions = list(load_dataset(root).questions)
     labels = tmp_path / "labels.csv"
-    rows = [{"question_id": one.id, "answer": "", "probability": "0.5"} for one in questions[:4]]
+    rows = [
+        {"question_id": one.id, "answer": "", "probability": "0.5"}
+        for one in questions[:4]
+    ]
     with labels.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

@@ -16,7 +16,9 @@ MODULES = sorted({*visualjudge._HOMES.values(), "visualjudge.vision.score"})
 MUST_HAVE = [
     name
     for name in visualjudge.__all__
-    if name in visualjudge._HOMES and name[0].islower() and not name.startswith("register_")
+    if name in visualjudge._HOMES
+    and name[0].islower()
+    and not name.startswith("register_")
 ]
 
 

@@ -49,8 +49,12 @@ def test_the_way_from_data_to_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", [None, "gpt-4o-mini"])
-def test_judge_without_a_client_says_how_to_make_one(asked: Any, example: Example) -> None:
-    with pytest.raises(UsageError, match=r"asked must be a client, such as vj\.client\('api'"):
+def test_judge_without_a_client_says_how_to_make_one(
+    asked: Any, example: Example
+) -> None:
+    with pytest.raises(
+        UsageError, match=r"asked must be a client, such as vj\.client\('api'"
+    ):
         vj.judge(example.dataset, asked, example.out / "none", progress=False)
 
 
@@ -68,12 +72,16 @@ def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(
         return plain, await vj.judge_async(dataset, client, tmp_path / "awaited")
 
     plain, awaited = asyncio.run(cell())
-    values = [[(v.id, v.value) for v in run.verdicts.values()] for run in (plain, awaited)]
+    values = [
+        [(v.id, v.value) for v in run.verdicts.values()] for run in (plain, awaited)
+    ]
     assert values[0] == values[1]
     assert len(values[0]) == 4
 
 
-def test_a_judge_that_lacks_a_method_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+def test_a_judge_that_lacks_a_method_is_a_wrong_call(
+    example: Example, tmp_path: Path
+) -> None:
     with pytest.raises(
         UsageError, match="asked: a judge must have describe, aclose, simulated, got <"
     ):
@@ -81,7 +89,9 @@ def test_a_judge_that_lacks_a_method_is_a_wrong_call(example: Example, tmp_path:
     assert not (tmp_path / "run").exists()
 
 
-def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest) -> None:
+def test_an_interrupt_lets_calls_in_flight_finish(
+    request: pytest.FixtureRequest,
+) -> None:
     """The interrupt comes while the plain call waits, as Jupyter's stop button sends it."""
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
@@ -103,14 +113,20 @@ def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest
 def test_a_run_goes_on_where_it_stopped(example: Example, tmp_path: Path) -> None:
     client = ScriptedClient(["A"])
     first = vj.judge(
-        example.dataset, client, tmp_path / "run", limits=Limits(max_calls=3), progress=False
+        example.dataset,
+        client,
+        tmp_path / "run",
+        limits=Limits(max_calls=3),
+        progress=False,
     )
     assert len(first) == 3
     assert first.missing == first.manifest["asked"] - 3
     assert "missing" in repr(first)
     with pytest.raises(UsageError, match="--resume"):
         vj.judge(example.dataset, client, tmp_path / "run", progress=False)
-    whole = vj.judge(example.dataset, client, tmp_path / "run", resume=True, progress=False)
+    whole = vj.judge(
+        example.dataset, client, tmp_path / "run", resume=True, progress=False
+    )
     assert whole.missing == 0
 
 
@@ -180,12 +196,16 @@ def test_no_runs_are_a_wrong_call(make: Any) -> None:
         make([])
 
 
-def test_a_report_with_another_suffix_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+def test_a_report_with_another_suffix_is_a_wrong_call(
+    example: Example, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="path must end in"):
         vj.analyse(example.run).report(tmp_path / "x.pdf")
 
 
-def test_an_exception_of_a_judge_names_its_question(example: Example, tmp_path: Path) -> None:
+def test_an_exception_of_a_judge_names_its_question(
+    example: Example, tmp_path: Path
+) -> None:
     class Broken:
         simulated = False
 
@@ -193,7 +213,12 @@ def test_an_exception_of_a_judge_names_its_question(example: Example, tmp_path: 
             raise KeyError("oops")
 
         def describe(self) -> dict[str, object]:
-            return {"backend": "mine", "base_url": None, "model": "broken", "parameters": {}}
+            return {
+                "backend": "mine",
+                "base_url": None,
+                "model": "broken",
+                "parameters": {},
+            }
 
         async def aclose(self) -> None:
             pass
@@ -206,23 +231,34 @@ def test_an_exception_of_a_judge_names_its_question(example: Example, tmp_path: 
     ]
 
 
-def test_a_judge_without_questions_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
+def test_a_judge_without_questions_is_a_wrong_call(
+    example: Example, tmp_path: Path
+) -> None:
     none = vj.load_dataset(example.dataset).filter(task="keypont")
     with pytest.raises(UsageError, match="no question is chosen"):
-        vj.judge(none, vj.client("baseline", model="random"), tmp_path / "run", progress=False)
+        vj.judge(
+            none,
+            vj.client("baseline", model="random"),
+            tmp_path / "run",
+            progress=False,
+        )
     assert not (tmp_path / "run").exists()
 
 
 def test_an_unknown_backend_lists_judges_without_a_server_too() -> None:
     with pytest.raises(
-        UsageError, match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local"
+        UsageError,
+        match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local",
     ):
         vj.client("con", model="m")
 
 
 def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
     client = vj.client(
-        "api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies"
+        "api",
+        model="m",
+        base_url="http://127.0.0.1:9/v1",
+        cache_dir=tmp_path / "replies",
     )
     assert isinstance(client, Cached)
     assert client.path.parent == tmp_path / "replies"
@@ -231,7 +267,9 @@ def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
 def test_choice_of_questions(example: Example, tmp_path: Path) -> None:
     choice = Choice(types=("pairwise",), sample=5)
     client = vj.client("baseline", model="first")
-    run = vj.judge(example.dataset, client, tmp_path / "run", choice=choice, progress=False)
+    run = vj.judge(
+        example.dataset, client, tmp_path / "run", choice=choice, progress=False
+    )
     assert len(run) == 5
 
 
@@ -244,9 +282,20 @@ def test_import_loads_no_other_package() -> None:
         "import sys; before = set(sys.modules); import visualjudge; "
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
-    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    loaded = set(
+        subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    )
     assert loaded - set(sys.stdlib_module_names) == {"visualjudge"}
-    slow = {"asyncio", "concurrent", "dataclasses", "http", "inspect", "json", "logging", "ssl"}
+    slow = {
+        "asyncio",
+        "concurrent",
+        "dataclasses",
+        "http",
+        "inspect",
+        "json",
+        "logging",
+        "ssl",
+    }
     assert not loaded & slow
 
 
@@ -256,9 +305,19 @@ def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:
 
     more = {"limit": 2, "prices": Prices(1.0, 2.0), "progress": False}
     with pytest.raises(UsageError, match="is another model"):
-        vj.judge(example.dataset, asked("judge"), tmp_path / "a", extractor=asked("reader"), **more)
+        vj.judge(
+            example.dataset,
+            asked("judge"),
+            tmp_path / "a",
+            extractor=asked("reader"),
+            **more,
+        )
     run = vj.judge(
-        example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more
+        example.dataset,
+        asked("judge"),
+        tmp_path / "b",
+        extractor=asked("judge"),
+        **more,
     )
     assert len(run.verdicts) == 2
 
@@ -267,5 +326,10 @@ def test_an_option_that_judge_does_not_have_is_refused_by_its_name(
     tmp_path: Path, example: Example
 ) -> None:
     with pytest.raises(TypeError, match="'swpa'"):
-        vj.judge(example.dataset, vj.client("baseline", model="first"), tmp_path / "run", swpa=True)  # type: ignore[call-arg]
+        vj.judge(
+            example.dataset,
+            vj.client("baseline", model="first"),
+            tmp_path / "run",
+            swpa=True,
+        )  # type: ignore[call-arg]
     assert not (tmp_path / "run").exists()

@@ -30,7 +30,9 @@ PROMPT = "Which is better? A. <box one> B. <box two> Answer with A or B."
 
 def questions(count: int = 60) -> list[Question]:
     return [
-        pair(k, (7.0, 3.0) if k % 2 else (3.0, 7.0), image_id=f"i{k // 2}", prompt=PROMPT)
+        pair(
+            k, (7.0, 3.0) if k % 2 else (3.0, 7.0), image_id=f"i{k // 2}", prompt=PROMPT
+        )
         for k in range(count)
     ]
 
@@ -52,9 +54,17 @@ def run_of(
     ]
     run = write_run(root / "run", dataset, verdicts, judge="gpt")
     stated = json.loads((run / "run.json").read_text())
-    identity = [{"model": served, "fingerprint": fingerprint, "provider": None, "n": len(asked)}]
+    identity = [
+        {"model": served, "fingerprint": fingerprint, "provider": None, "n": len(asked)}
+    ]
     stated |= {"backend": "api", "model": "gpt-4o", "parameters": {"mode": "json"}}
-    stated |= {"identity": identity, "swap": False, "repeats": 1, "schema": "followed", **manifest}
+    stated |= {
+        "identity": identity,
+        "swap": False,
+        "repeats": 1,
+        "schema": "followed",
+        **manifest,
+    }
     (run / "run.json").write_text(json.dumps(stated))
     return run
 
@@ -71,22 +81,42 @@ def test_a_lock_is_read_as_it_was_written_and_names_no_path(tmp_path: Path) -> N
     lock = locked(run_of(tmp_path, questions(), wrong=6))
     lock.write(tmp_path / "judge.lock")
     again = read_lock(tmp_path / "judge.lock")
-    assert (again.judge, again.right, again.accuracy) == (lock.judge, lock.right, lock.accuracy)
+    assert (again.judge, again.right, again.accuracy) == (
+        lock.judge,
+        lock.right,
+        lock.accuracy,
+    )
     assert lock.right.count("0") == 6 and lock.accuracy["value"] == 0.9
-    assert len(lock.canaries) == 60 and lock.canaries[0].keys() == {"id", "right", "answers"}
+    assert len(lock.canaries) == 60 and lock.canaries[0].keys() == {
+        "id",
+        "right",
+        "answers",
+    }
     assert str(tmp_path) not in (tmp_path / "judge.lock").read_text()
     (tmp_path / "bad.lock").write_text("format: other\n")
-    with pytest.raises(DataError, match=r"bad\.lock: is not a file of `visualjudge gate write`"):
+    with pytest.raises(
+        DataError, match=r"bad\.lock: is not a file of `visualjudge gate write`"
+    ):
         read_lock(tmp_path / "bad.lock")
 
 
 Change = Callable[[Path], Path]
 CHANGED: dict[str, tuple[Change, str]] = {
-    "alias": (lambda root: run_of(root, questions(), model="gpt-4o-mini"), "the model's name"),
-    "fingerprint": (lambda root: run_of(root, questions(), fingerprint="fp_2"), "who answers"),
+    "alias": (
+        lambda root: run_of(root, questions(), model="gpt-4o-mini"),
+        "the model's name",
+    ),
+    "fingerprint": (
+        lambda root: run_of(root, questions(), fingerprint="fp_2"),
+        "who answers",
+    ),
     "prompt": (
         lambda root: run_of(
-            root, [replace(q, prompt=q.prompt.replace("better", "worse")) for q in questions()]
+            root,
+            [
+                replace(q, prompt=q.prompt.replace("better", "worse"))
+                for q in questions()
+            ],
         ),
         "the wording of the prompts",
     ),
@@ -95,7 +125,9 @@ CHANGED: dict[str, tuple[Change, str]] = {
         "the parameters",
     ),
     "encoding": (
-        lambda root: run_of(root, [replace(q, encoding="text_xywh") for q in questions()]),
+        lambda root: run_of(
+            root, [replace(q, encoding="text_xywh") for q in questions()]
+        ),
         "the encodings",
     ),
     "labels": (
@@ -105,7 +137,10 @@ CHANGED: dict[str, tuple[Change, str]] = {
         ),
         "the right answers",
     ),
-    "dataset": (lambda root: run_of(root, questions(50)), "the dataset had 60 questions, has 50"),
+    "dataset": (
+        lambda root: run_of(root, questions(50)),
+        "the dataset had 60 questions, has 50",
+    ),
 }
 
 
@@ -130,7 +165,10 @@ def test_a_judge_that_became_worse_breaks_the_gate(tmp_path: Path) -> None:
     found = checked(lock, run_of(tmp_path / "c", questions(200), wrong=30))
     assert (found.state, found.change) == ("broken", pytest.approx(-0.15))
     few = locked(run_of(tmp_path / "d", questions(20)))
-    assert checked(few, run_of(tmp_path / "e", questions(20), wrong=1)).state == "can't tell"
+    assert (
+        checked(few, run_of(tmp_path / "e", questions(20), wrong=1)).state
+        == "can't tell"
+    )
 
 
 def test_a_run_without_all_verdicts_is_not_compared(tmp_path: Path) -> None:
@@ -142,11 +180,16 @@ def test_a_run_without_all_verdicts_is_not_compared(tmp_path: Path) -> None:
     lines = journal.read_text().splitlines()
     journal.write_text("\n".join(lines[:50]) + "\n")
     found = checked(lock, run)
-    assert found.state == "can't tell" and "10 of 60 verdicts are missing" in found.reasons[0]
+    assert (
+        found.state == "can't tell"
+        and "10 of 60 verdicts are missing" in found.reasons[0]
+    )
     more = [json.dumps({**json.loads(line), "repeat": 1}) for line in lines]
     journal.write_text("\n".join([*lines, *more]) + "\n")
     found = checked(lock, run)
-    assert found.state == "can't tell" and "60 questions do not have 1" in found.reasons[0]
+    assert (
+        found.state == "can't tell" and "60 questions do not have 1" in found.reasons[0]
+    )
 
 
 def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> None:
@@ -154,7 +197,10 @@ def test_a_judge_with_noise_rarely_breaks_the_gate_and_a_worse_one_mostly() -> N
 
     def state(loss: float) -> str:
         chance = np.where(rng.random(200) < 0.88, 0.97, 0.03)
-        before, now = rng.random(200) < chance, rng.random(200) < chance - loss * (chance > 0.5)
+        before, now = (
+            rng.random(200) < chance,
+            rng.random(200) < chance - loss * (chance > 0.5),
+        )
         image = [str(k // 2) for k in range(200)]
         table = pl.DataFrame({"image": image, "before": before * 1, "right": now * 1})
         return compared(table, 1, 0.1).state
@@ -173,7 +219,9 @@ def test_repeats_find_a_worse_judge_that_seldom_repeats_its_answers() -> None:
         table = pl.DataFrame({"image": image, "before": before, "right": now})
         return compared(table, asks, 0.1).state
 
-    found = {asks: sum(state(asks, 0.1) == "broken" for _ in range(100)) for asks in (1, 3)}
+    found = {
+        asks: sum(state(asks, 0.1) == "broken" for _ in range(100)) for asks in (1, 3)
+    }
     assert found[1] < 80 and found[3] >= 95
     assert sum(state(3, 0.0) == "broken" for _ in range(100)) <= 3
 
@@ -208,9 +256,13 @@ def test_statuses_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     model = "--backend baseline --model oracle:0.9"
     assert shell(f"visualjudge judge ds {model} --out a", tmp_path)[0] == 0
     assert shell("visualjudge gate write a --out judge.lock", tmp_path)[0] == 0
-    status, out = shell("visualjudge gate check a --lock judge.lock --junit g.xml", tmp_path)
+    status, out = shell(
+        "visualjudge gate check a --lock judge.lock --junit g.xml", tmp_path
+    )
     assert status == 0 and "gate: holds" in out, out
-    assert (tmp_path / "g.xml").is_file() and "gate: holds" in (tmp_path / "step.md").read_text()
+    assert (tmp_path / "g.xml").is_file() and "gate: holds" in (
+        tmp_path / "step.md"
+    ).read_text()
     asked = f"visualjudge gate check --dataset ds {model} --lock judge.lock"
     assert shell(asked, tmp_path)[0] == 0
     assert shell(asked.replace("0.9", "0.5"), tmp_path)[0] == 4

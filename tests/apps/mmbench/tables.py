@@ -52,5 +52,7 @@ def write(path, rows, columns=COLUMNS):
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([cells.get(column, "") for column in columns] for cells in rows)
+        writer.writerows(
+            [cells.get(column, "") for column in columns] for cells in rows
+        )
     return path

@@ -33,7 +33,9 @@ def answer(request):
 def ask(tmp_path, client, rows=3, **options):
     table = read_table(write(tmp_path / "t.tsv", [row(i) for i in range(1, rows + 1)]))
     book = tmp_path / "p.xlsx"
-    report = asyncio.run(infer(table, table.rows, client, choice_template(), book, **options))
+    report = asyncio.run(
+        infer(table, table.rows, client, choice_template(), book, **options)
+    )
     return table, book, report
 
 
@@ -66,7 +68,11 @@ def test_failed_row_is_left_out_of_the_workbook_and_asked_again_on_resume(tmp_pa
         return ApiError(500, "no") if answer(request) == "2" else answer(request)
 
     _, book, report = ask(tmp_path, ScriptedClient(flaky))
-    assert (report.replied, report.missing, dict(report.progress.causes)) == (2, 1, {"HTTP 500": 1})
+    assert (report.replied, report.missing, dict(report.progress.causes)) == (
+        2,
+        1,
+        {"HTTP 500": 1},
+    )
     assert sorted(read_predictions(book)[0]) == [1, 3]
     second = ScriptedClient(lambda request, _: answer(request))
     _, _, report = ask(tmp_path, second, resume=True)
@@ -93,9 +99,15 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
     usage = {"prompt_tokens": 10, "completion_tokens": 1}
     failed = ApiError(500, "no")
     failed.usage = {"prompt_tokens": 5}
-    said = {"1": Reply("A", usage=usage), "2": Reply("A", usage=usage, cached=True), "3": failed}
+    said = {
+        "1": Reply("A", usage=usage),
+        "2": Reply("A", usage=usage, cached=True),
+        "3": failed,
+    }
     _, book, report = ask(
-        tmp_path, ScriptedClient(lambda request, _: said[answer(request)]), budget=priced()
+        tmp_path,
+        ScriptedClient(lambda request, _: said[answer(request)]),
+        budget=priced(),
     )
     assert report.total.tokens == 16
     manifest = json.loads(book.with_suffix(".run.json").read_text())
@@ -112,7 +124,10 @@ def test_what_all_invocations_spent_is_stated(tmp_path):
     again = ScriptedClient(lambda request, _: said[answer(request)])
     _, book, report = ask(tmp_path, again, resume=True, budget=priced())
     assert (report.total.tokens, report.progress.budget.tokens) == (27, 11)
-    assert json.loads(book.with_suffix(".run.json").read_text())["total"]["cost"] == 0.000027
+    assert (
+        json.loads(book.with_suffix(".run.json").read_text())["total"]["cost"]
+        == 0.000027
+    )
     told = spent_in_all(report.progress, report.total)
     assert told == "27 tokens, cost 2.7e-05; this time 1 call, 11 tokens, cost 1.1e-05"
 
@@ -138,7 +153,9 @@ def test_resume_with_another_table_is_refused(tmp_path):
 def test_cut_reply_is_whole_in_the_journal(tmp_path):
     _, book, report = ask(tmp_path, ScriptedClient(["y" * 40_000]), rows=1)
     assert report.cut == 1
-    assert json.loads(book.with_suffix(".jsonl").read_text())["prediction"] == "y" * 40_000
+    assert (
+        json.loads(book.with_suffix(".jsonl").read_text())["prediction"] == "y" * 40_000
+    )
 
 
 def test_half_a_surrogate_pair_does_not_end_the_run(tmp_path):
@@ -178,7 +195,9 @@ def test_matcher_is_asked_only_about_replies_that_could_not_be_read(tmp_path):
 
 @pytest.mark.parametrize("said", ["Z", "none of them", "E", "A or B"])
 def test_matcher_that_chooses_nothing_reads_nothing(tmp_path, said):
-    assert matched(tmp_path, ScriptedClient([said]), {1: "the barking one"})[1] == {1: None}
+    assert matched(tmp_path, ScriptedClient([said]), {1: "the barking one"})[1] == {
+        1: None
+    }
 
 
 def test_replies_with_other_answers_than_the_table_are_told(tmp_path):

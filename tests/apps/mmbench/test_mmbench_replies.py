@@ -15,7 +15,9 @@ from hypothesis import given, strategies as st
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.reply_reading import mentions, read_strict
 
-CORPUS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
+CORPUS = yaml.safe_load(
+    (Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8")
+)
 WORDS = ["umbrella", "tractor", "penguin", "violin"]
 
 
@@ -24,13 +26,20 @@ def lettered(texts):
 
 
 @pytest.mark.parametrize("rules", ["strict", "vlmevalkit"])
-@pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry["reply"][:30] or "empty")
+@pytest.mark.parametrize(
+    "entry", CORPUS, ids=lambda entry: entry["reply"][:30] or "empty"
+)
 def test_corpus_reply_is_read_as_expected(entry, rules):
-    assert READERS[rules](entry["reply"], lettered(entry["options"])).letter == entry[rules]
+    assert (
+        READERS[rules](entry["reply"], lettered(entry["options"])).letter
+        == entry[rules]
+    )
 
 
 def test_corpus_says_why_wherever_the_rules_differ():
-    assert all(("why" in entry) == (entry["strict"] != entry["vlmevalkit"]) for entry in CORPUS)
+    assert all(
+        ("why" in entry) == (entry["strict"] != entry["vlmevalkit"]) for entry in CORPUS
+    )
 
 
 def test_letter_before_an_options_text_wins_over_the_text():
@@ -60,9 +69,9 @@ def test_mention_within_a_longer_options_text_is_none_of_its_own():
 
 
 def test_text_across_a_line_end_is_found():
-    assert [letter for _, _, letter in mentions("it is the Car\n park.", {"A": "car park"})] == [
-        "A"
-    ]
+    assert [
+        letter for _, _, letter in mentions("it is the Car\n park.", {"A": "car park"})
+    ] == ["A"]
 
 
 @given(
@@ -79,7 +88,14 @@ def test_whatever_is_read_is_the_letter_of_an_option(reply, texts):
 @given(
     letter=st.sampled_from("ABCD"),
     form=st.sampled_from(
-        ["{}", "({})", "**{}**", "The answer is {}.", "Answer: {}", "I choose option {}."]
+        [
+            "{}",
+            "({})",
+            "**{}**",
+            "The answer is {}.",
+            "Answer: {}",
+            "I choose option {}.",
+        ]
     ),
 )
 def test_declared_letter_is_read_whatever_the_letter(letter, form):

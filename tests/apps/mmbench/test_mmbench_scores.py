@@ -45,7 +45,17 @@ def rotated(index, right=(True, True), **cells):
 
 
 def test_replies_come_back_from_the_workbook_as_they_were(tmp_path):
-    texts = ["=1+1", "007", "1e5", "None", "nan", "True", "+3", "@x", "https://example.org"]
+    texts = [
+        "=1+1",
+        "007",
+        "1e5",
+        "None",
+        "nan",
+        "True",
+        "+3",
+        "@x",
+        "https://example.org",
+    ]
     texts += [" a ", "猫\n二", "a\x07b", "_x0041_"]
     table = table_of(tmp_path, [row(number) for number in range(1, len(texts) + 1)])
     replies = list(zip(table.rows, texts, strict=True))
@@ -55,10 +65,14 @@ def test_replies_come_back_from_the_workbook_as_they_were(tmp_path):
 
 def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
     table = table_of(tmp_path, [row(1, ["=2+3", "007", "None"])])
-    write_workbook(tmp_path / "p.xlsx", [(table.rows[0], "=1+1")], table.letters, whole="p.jsonl")
+    write_workbook(
+        tmp_path / "p.xlsx", [(table.rows[0], "=1+1")], table.letters, whole="p.jsonl"
+    )
     head, line = openpyxl.load_workbook(tmp_path / "p.xlsx").worksheets[0].iter_rows()
     cells = dict(zip((c.value for c in head), line, strict=True))
-    assert [cells[name].value for name in ("A", "B", "C", "D", "prediction", "index")] == [
+    assert [
+        cells[name].value for name in ("A", "B", "C", "D", "prediction", "index")
+    ] == [
         "=2+3",
         "007",
         "None",
@@ -66,7 +80,10 @@ def test_every_cell_but_the_index_is_a_text_cell(tmp_path):
         "=1+1",
         1,
     ]
-    assert {cells[name].data_type for name in ("A", "B", "C", "prediction")} <= {"s", "inlineStr"}
+    assert {cells[name].data_type for name in ("A", "B", "C", "prediction")} <= {
+        "s",
+        "inlineStr",
+    }
 
 
 def test_long_reply_is_cut_with_a_mark_that_names_the_whole():
@@ -86,7 +103,10 @@ def test_length_is_counted_as_spreadsheets_do():
 def test_reader_says_that_replies_were_cut_or_belong_to_another_table(tmp_path):
     table = table_of(tmp_path, [row(1)])
     write_workbook(
-        tmp_path / "p.xlsx", [(table.rows[0], "x" * 40_000)], table.letters, whole="p.jsonl"
+        tmp_path / "p.xlsx",
+        [(table.rows[0], "x" * 40_000)],
+        table.letters,
+        whole="p.jsonl",
     )
     other = read_table(write(tmp_path / "o.tsv", [row(1, question="Something else?")]))
     cut, different = read_predictions(tmp_path / "p.xlsx", other)[1]
@@ -99,7 +119,12 @@ def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(tmp_path)
     for line in (["index", "prediction"], [1, 5], [2, 0.5], [3, "=A1"], [4.0, None]):
         book.active.append(line)
     book.save(tmp_path / "p.xlsx")
-    assert read_predictions(tmp_path / "p.xlsx")[0] == {1: "5", 2: "0.5", 3: "=A1", 4: ""}
+    assert read_predictions(tmp_path / "p.xlsx")[0] == {
+        1: "5",
+        2: "0.5",
+        3: "=A1",
+        4: "",
+    }
 
 
 def test_results_are_also_read_from_tsv_and_json(tmp_path):
@@ -117,7 +142,8 @@ def test_results_are_also_read_from_tsv_and_json(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")]
+    ("lines", "says"),
+    [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")],
 )
 def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
     book = openpyxl.Workbook()
@@ -152,7 +178,11 @@ def test_missing_rotation_makes_a_question_invalid_under_strict_rules(tmp_path):
     (first, a), (second, b) = rotated(1), rotated(2)
     del b[2 + K]
     got = scores(evaluate(table_of(tmp_path, first + second), a | b))
-    assert (got["invalid_groups"], got["n_groups"], got["circular_accuracy"]) == ([2], 1, 1.0)
+    assert (got["invalid_groups"], got["n_groups"], got["circular_accuracy"]) == (
+        [2],
+        1,
+        1.0,
+    )
     assert got["groups"][1] == {"index": 2, "hit": None, "missing": [2 + K]}
     assert got["accuracy"] == 0.75
 
@@ -166,7 +196,12 @@ def test_missing_rotation_is_overlooked_under_vlmevalkit_rules(tmp_path):
 
 def test_row_without_a_reply_counts_as_wrong_and_unread(tmp_path):
     got = scores(evaluate(table_of(tmp_path, [row(1), row(2)]), {1: "A"}))
-    assert (got["n"], got["accuracy"], got["extraction_rate"], got["circular_accuracy"]) == (
+    assert (
+        got["n"],
+        got["accuracy"],
+        got["extraction_rate"],
+        got["circular_accuracy"],
+    ) == (
         2,
         0.5,
         0.5,
@@ -190,7 +225,9 @@ def test_table_without_answers_is_refused(tmp_path):
 
 
 def test_rules_that_differ_are_listed_with_reasons(tmp_path):
-    got = scores(evaluate(table_of(tmp_path, [row(1)]), {1: "concatenation"}, "vlmevalkit"))
+    got = scores(
+        evaluate(table_of(tmp_path, [row(1)]), {1: "concatenation"}, "vlmevalkit")
+    )
     (only,) = got["differs"]
     assert (only["index"], only["strict"], only["vlmevalkit"]) == (1, None, "A")
 
@@ -228,7 +265,10 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
     models = [Model(name, evaluate(table_of(tmp_path, rows), replies)) for name in "ab"]
     numbers = scores(models[0].evaluation)
     assert (numbers["n"], numbers["accuracy"]) == (6, pytest.approx(4 / 6))
-    assert (numbers["n_vanilla"], numbers["vanilla_accuracy"]) == (3, pytest.approx(2 / 3))
+    assert (numbers["n_vanilla"], numbers["vanilla_accuracy"]) == (
+        3,
+        pytest.approx(2 / 3),
+    )
     found = {x.label: x.cells["Overall"] for x in lines(models[:1])}
     assert {label: cell["n"] for label, cell in found.items()} == {
         "vanilla": 3,
@@ -240,7 +280,9 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
         "circular": 1,
         "all rotations": 1,
     }
-    assert [cell["value"] for cell in found.values()] == pytest.approx([2 / 3, 1 / 2, 4 / 6])
+    assert [cell["value"] for cell in found.values()] == pytest.approx(
+        [2 / 3, 1 / 2, 4 / 6]
+    )
 
 
 def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
@@ -252,7 +294,10 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         26,
         pytest.approx(2 / 30),
     )
-    assert (numbers["extraction_rate_of_replies"], numbers["accuracy_of_replies"]) == (0.5, 0.25)
+    assert (numbers["extraction_rate_of_replies"], numbers["accuracy_of_replies"]) == (
+        0.5,
+        0.25,
+    )
     assert numbers["by_category"]["scene"]["n_missing"] == 26
     said = (
         "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % "
@@ -274,7 +319,9 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
         row(2, **{"l2-category": "logic_reasoning", "split": "test"}),
         row(3, **{"l2-category": "own"}),
     ]
-    text = as_text([Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))])
+    text = as_text(
+        [Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))]
+    )
     head, *body = [line.split() for line in text.splitlines()]
     assert head == ["model", "split", "measure", "read", "Overall", "CP", "LR", "own"]
     assert [line[1] for line in body] == ["dev", "test", "all"]
@@ -284,7 +331,10 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
     table = table_of(
         tmp_path, [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")]
     )
-    html = page(table, [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))])
+    html = page(
+        table,
+        [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))],
+    )
     assert (
         "<script" not in html
         and "<img src=x" not in html

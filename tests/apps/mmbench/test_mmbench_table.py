@@ -50,7 +50,9 @@ def test_context_column_serves_as_hint(tmp_path):
     assert only.hint == "The train is late."
 
 
-CELL = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=30)
+CELL = st.text(
+    alphabet=st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=30
+)
 
 
 @given(cells=st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=5))
@@ -58,7 +60,9 @@ def test_any_cells_written_by_csv_are_read_back(tmp_path_factory, cells):
     rows = [row(i, (a, b), question=q, answer="") for i, (q, a, b) in enumerate(cells)]
     path = write(tmp_path_factory.mktemp("t") / "t.tsv", rows)
     table = read_table(path)
-    got = [(r.question, r.options.get("A", ""), r.options.get("B", "")) for r in table.rows]
+    got = [
+        (r.question, r.options.get("A", ""), r.options.get("B", "")) for r in table.rows
+    ]
     blank = [(q, a if a.strip() else "", b if b.strip() else "") for q, a, b in cells]
     assert got == blank
     assert [r.cells["image"] for r in table.rows] == [r["image"] for r in rows]
@@ -66,15 +70,22 @@ def test_any_cells_written_by_csv_are_read_back(tmp_path_factory, cells):
 
 def test_blank_options_hints_of_pandas_and_indices_of_spreadsheets_are_read(tmp_path):
     path = tmp_path / "t.tsv"
-    path.write_text("index\tquestion\thint\tA\tB\tC\n7.0\tWhat?\tnan\tcat\tnan\t \n", "utf-8")
+    path.write_text(
+        "index\tquestion\thint\tA\tB\tC\n7.0\tWhat?\tnan\tcat\tnan\t \n", "utf-8"
+    )
     (only,) = read_table(path).rows
     assert (only.index, only.hint, only.options) == (7, "", {"A": "cat", "B": "nan"})
 
 
 def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
     path = tmp_path / "t.tsv"
-    path.write_bytes(b"\xef\xbb\xbfindex\tquestion\tA\r\n1\tWhat?\tcat\r\n\r\n2\tWho?\tdog\r\n")
-    assert [(r.index, r.options["A"]) for r in read_table(path).rows] == [(1, "cat"), (2, "dog")]
+    path.write_bytes(
+        b"\xef\xbb\xbfindex\tquestion\tA\r\n1\tWhat?\tcat\r\n\r\n2\tWho?\tdog\r\n"
+    )
+    assert [(r.index, r.options["A"]) for r in read_table(path).rows] == [
+        (1, "cat"),
+        (2, "dog"),
+    ]
 
 
 def test_image_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
@@ -85,7 +96,9 @@ def test_image_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
 
 def test_reference_to_an_absent_row_is_named_with_both_indices(tmp_path):
     table = table_of(tmp_path, [row(1), row(2, image="777")])
-    with pytest.raises(InvalidRecord, match=r"index 2: image: points at the image of index 777"):
+    with pytest.raises(
+        InvalidRecord, match=r"index 2: image: points at the image of index 777"
+    ):
         image_part(table, table.rows[1])
 
 
@@ -103,7 +116,12 @@ def test_cell_that_is_no_image_is_reported_before_anything_is_asked(tmp_path, ce
 
 @pytest.mark.parametrize(
     ("kind", "mime"),
-    [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("WEBP", "image/webp"), ("BMP", "image/png")],
+    [
+        ("PNG", "image/png"),
+        ("JPEG", "image/jpeg"),
+        ("WEBP", "image/webp"),
+        ("BMP", "image/png"),
+    ],
 )
 def test_image_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
     table = table_of(tmp_path, [row(1, image=image(kind=kind))])
@@ -121,10 +139,13 @@ def test_image_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
 )
 def test_record_that_cannot_be_used_is_left_out_and_named(tmp_path, changed, field):
     table = table_of(
-        tmp_path, [row(1), row(2, **changed) if "index" not in changed else row(**changed)]
+        tmp_path,
+        [row(1), row(2, **changed) if "index" not in changed else row(**changed)],
     )
     assert [r.index for r in table.rows] == [1]
-    assert [(p.file.rsplit(":", 1)[1], p.field) for p in table.problems] == [("3", field)]
+    assert [(p.file.rsplit(":", 1)[1], p.field) for p in table.problems] == [
+        ("3", field)
+    ]
 
 
 def test_record_with_too_few_cells_is_left_out(tmp_path):
@@ -143,7 +164,10 @@ def test_record_with_too_few_cells_is_left_out(tmp_path):
         (b"index\tA\n", "question"),
         (b"index\tquestion\tA\tA\n", "twice"),
         (b"index\tquesti\xff\xfeon\n1\tx\n", "not UTF-8"),
-        (b'index\tquestion\n0\t"y"\n1\t"never closed\n2\tx\n', ":3: a quoted cell must be closed"),
+        (
+            b'index\tquestion\n0\t"y"\n1\t"never closed\n2\tx\n',
+            ":3: a quoted cell must be closed",
+        ),
     ],
 )
 def test_file_that_is_no_table_is_refused_with_its_reason(tmp_path, content, says):
@@ -164,11 +188,16 @@ def test_prompt_is_the_references_word_for_word(tmp_path):
         prompt_text(with_hint, asset)
         == "Look. Which? There are several options:\nA. Oil\nB. Sketch\n"
     )
-    assert prompt_text(without, asset) == "Which? There are several options:\nA. Oil\nB. Sketch\n"
+    assert (
+        prompt_text(without, asset)
+        == "Which? There are several options:\nA. Oil\nB. Sketch\n"
+    )
 
 
 def test_braces_in_a_question_are_left_alone(tmp_path):
-    (only,) = table_of(tmp_path, [row(1, ["{{hint}}", "%s"], question="{x} {{options}}?")]).rows
+    (only,) = table_of(
+        tmp_path, [row(1, ["{{hint}}", "%s"], question="{x} {{options}}?")]
+    ).rows
     assert prompt_text(only, choice_template()).startswith(
         "{x} {{options}}? There are several options:\nA. {{hint}}\n"
     )
@@ -181,18 +210,24 @@ def test_own_template_is_read_from_a_file(tmp_path):
         'without_hint: "Q: {{question}}\\n{{options}}Answer:"\n'
     )
     (only,) = table_of(tmp_path, [row(1, ["cat", "dog"], question="Which?")]).rows
-    assert prompt_text(only, choice_template(str(own))) == "Q: Which?\n(A) cat\n(B) dog\nAnswer:"
+    assert (
+        prompt_text(only, choice_template(str(own)))
+        == "Q: Which?\n(A) cat\n(B) dog\nAnswer:"
+    )
 
 
 def test_rotations_move_texts_and_answer_and_share_the_image(tmp_path):
     table = table_of(
-        tmp_path, [row(7, ["cat", "dog", "owl"], answer="B", image="8"), row(8, ["x", "y"])]
+        tmp_path,
+        [row(7, ["cat", "dog", "owl"], answer="B", image="8"), row(8, ["x", "y"])],
     )
     assert write_rotations(table, tmp_path / "r.tsv") == 5
     with (tmp_path / "r.tsv").open(newline="") as file:
         got = {int(r["index"]): r for r in csv.DictReader(file, delimiter="\t")}
     assert sorted(got) == [7, 8, 1_000_007, 1_000_008, 2_000_007]
-    assert [got[i]["A"] + got[i]["B"] + got[i]["C"] for i in (7, 1_000_007, 2_000_007)] == [
+    assert [
+        got[i]["A"] + got[i]["B"] + got[i]["C"] for i in (7, 1_000_007, 2_000_007)
+    ] == [
         "catdogowl",
         "dogowlcat",
         "owlcatdog",
@@ -208,7 +243,9 @@ def test_rotations_of_rotations_are_refused(tmp_path):
 
 
 def test_the_dataset_has_the_fields_of_mmbenchs_documentation(tmp_path):
-    path = write(tmp_path / "t.tsv", [row(3, ("cat", "dog"), hint="Look."), row(4, ("x",))])
+    path = write(
+        tmp_path / "t.tsv", [row(3, ("cat", "dog"), hint="Look."), row(4, ("x",))]
+    )
     dataset = MMBenchDataset(path, "Choose:")
     assert len(dataset) == 2
     sample = dataset[0]
@@ -218,5 +255,9 @@ def test_the_dataset_has_the_fields_of_mmbenchs_documentation(tmp_path):
     ]  # fmt: skip
     assert (sample["options"], sample["options_dict"]) == (
         "Choose:\nA. cat\nB. dog\n", {"A": "cat", "B": "dog"})  # fmt: skip
-    assert (sample["index"], sample["context"], sample["img"].size) == (3, "Look.", (40, 30))
+    assert (sample["index"], sample["context"], sample["img"].size) == (
+        3,
+        "Look.",
+        (40, 30),
+    )
     assert dataset[1]["context"] is None

@@ -95,7 +95,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- configuration
 
 
-def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path) -> None:
+def test_interpolations_and_variables_are_filled_in_and_init_wins(
+    tmp_path: Path,
+) -> None:
     metric = read_config(write(tmp_path / "c.yaml", CONFIG))["pair-judge"]
     assert metric.merged == {
         "retries": 1,
@@ -105,7 +107,10 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
         "model_name": "m",
         "api_key": KEY,
         "base_url": "http://127.0.0.1:9/v1",
-        "prompt_info": {"prompt_id": "vlm/assessment/visual_consistency/pairwise", "version": "v1"},
+        "prompt_info": {
+            "prompt_id": "vlm/assessment/visual_consistency/pairwise",
+            "version": "v1",
+        },
     }
     pipe = build_pipes({"pair-judge": metric})["pair-judge"]
     assert isinstance(pipe, PairwiseJudge)
@@ -118,10 +123,22 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
     [
         ("pipe_name: pairwise-judge", "pipe_name: no-such-pipe", "no-such-pipe"),
         ("backend: api", "backend: no-such-backend", "no-such-backend"),
-        ("VJ_TEST_KEY", "VJ_NOT_SET", "variable VJ_NOT_SET is not set; set it, or remove the line"),
+        (
+            "VJ_TEST_KEY",
+            "VJ_NOT_SET",
+            "variable VJ_NOT_SET is not set; set it, or remove the line",
+        ),
         ("visual_consistency", "no_such_prompt", "no_such_prompt"),
-        ("visual_consistency", "visual_consistancy", "mean 'vlm/assessment/visual_consistency/"),
-        ("/pairwise}", "/viescore}", "pair-judge: pairwise-judge cannot use the prompt"),
+        (
+            "visual_consistency",
+            "visual_consistancy",
+            "mean 'vlm/assessment/visual_consistency/",
+        ),
+        (
+            "/pairwise}",
+            "/viescore}",
+            "pair-judge: pairwise-judge cannot use the prompt",
+        ),
         ("version: v1", "version: v77", "v77"),
         ("metric_configs:", "metrics:", "metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),
@@ -137,7 +154,9 @@ def test_a_mistake_in_the_file_is_one_line_that_names_it(
 ) -> None:
     assert old in CONFIG
     with pytest.raises((UsageError, DataError, LookupError), match=named) as caught:
-        build_pipes(read_config(write(tmp_path / "c.yaml", CONFIG.replace(old, new, 1))))
+        build_pipes(
+            read_config(write(tmp_path / "c.yaml", CONFIG.replace(old, new, 1)))
+        )
     assert KEY not in str(caught.value)
 
 
@@ -154,7 +173,12 @@ def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
     rows, problems = read_rows(tmp_path / "rows.jsonl")
     assert problems == []
     assert rows == [
-        Row("r0", "do 0", "http://h/x.png", (str(tmp_path / "a.png"), str(tmp_path / "b.png")))
+        Row(
+            "r0",
+            "do 0",
+            "http://h/x.png",
+            (str(tmp_path / "a.png"), str(tmp_path / "b.png")),
+        )
     ]
 
 
@@ -219,14 +243,20 @@ VIE = PromptAssetStore().get_prompt("vlm/assessment/visual_quality/viescore", "v
 def pipes(script: Any) -> dict[str, Any]:
     return {
         "pair": PairwiseJudge(PAIR, {"retries": 0}, client=ScriptedClient(script)),
-        "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient(['{"score": [10, 20]}'])),
+        "vie": VIEscorePipe(
+            VIE, {"retries": 0}, client=ScriptedClient(['{"score": [10, 20]}'])
+        ),
     }
 
 
-def go(folder: Path, script: Any, *, limit: int | None = None, **options: Any) -> PipelineReport:
+def go(
+    folder: Path, script: Any, *, limit: int | None = None, **options: Any
+) -> PipelineReport:
     rows, _ = read_rows(folder / "rows.jsonl")
     return asyncio.run(
-        run_pipeline(pipes(script), rows[:limit], folder / "out.jsonl", concurrency=1, **options)
+        run_pipeline(
+            pipes(script), rows[:limit], folder / "out.jsonl", concurrency=1, **options
+        )
     )
 
 
@@ -249,7 +279,9 @@ def test_each_row_has_a_line_with_each_metrics_result(tmp_path: Path) -> None:
     assert report.metrics["vie"].values == {"Tie": 2}
 
 
-def test_an_error_of_one_metric_leaves_the_others_result_and_is_asked_again(tmp_path: Path) -> None:
+def test_an_error_of_one_metric_leaves_the_others_result_and_is_asked_again(
+    tmp_path: Path,
+) -> None:
     make_rows(tmp_path, 3)
     report = go(tmp_path, [GOOD, ApiError(400, "too large"), GOOD])
     second = lines(tmp_path / "out.jsonl")[1]
@@ -259,7 +291,11 @@ def test_an_error_of_one_metric_leaves_the_others_result_and_is_asked_again(tmp_
     again = go(tmp_path, [GOOD], resume=True)
     assert again.progress.done == 1
     assert again.statuses == {"ok": 3}
-    assert sorted(line["key"] for line in lines(tmp_path / "out.jsonl")) == ["r0", "r1", "r2"]
+    assert sorted(line["key"] for line in lines(tmp_path / "out.jsonl")) == [
+        "r0",
+        "r1",
+        "r2",
+    ]
 
 
 def change_instruction(folder: Path) -> None:
@@ -278,14 +314,19 @@ def drop_an_edit(folder: Path) -> None:
     make_rows(folder, 3, edited_images=["a.png"])
 
 
-@pytest.mark.parametrize("change", [change_instruction, swap_edits, edit_an_image, drop_an_edit])
-def test_results_of_other_rows_under_the_same_keys_are_refused(tmp_path: Path, change: Any) -> None:
+@pytest.mark.parametrize(
+    "change", [change_instruction, swap_edits, edit_an_image, drop_an_edit]
+)
+def test_results_of_other_rows_under_the_same_keys_are_refused(
+    tmp_path: Path, change: Any
+) -> None:
     make_rows(tmp_path, 3)
     go(tmp_path, [GOOD], limit=2)
     before = (tmp_path / "out.jsonl").read_bytes()
     change(tmp_path)
     with pytest.raises(
-        UsageError, match="instruction or images are not those that were judged, for key r0, r1;"
+        UsageError,
+        match="instruction or images are not those that were judged, for key r0, r1;",
     ):
         go(tmp_path, [GOOD], resume=True)
     assert (tmp_path / "out.jsonl").read_bytes() == before
@@ -303,7 +344,10 @@ def test_results_of_an_earlier_version_are_continued(tmp_path: Path) -> None:
     make_rows(tmp_path, 2)
     go(tmp_path, [GOOD])
     out = tmp_path / "out.jsonl"
-    old = [{name: value for name, value in line.items() if name != "input"} for line in lines(out)]
+    old = [
+        {name: value for name, value in line.items() if name != "input"}
+        for line in lines(out)
+    ]
     write(out, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in old))
     change_instruction(tmp_path)
     report = go(tmp_path, [GOOD], resume=True)
@@ -313,9 +357,16 @@ def test_results_of_an_earlier_version_are_continued(tmp_path: Path) -> None:
 @pytest.mark.parametrize("resume", [True, False])
 @pytest.mark.parametrize(
     "text",
-    ['{"key": "r0", "instruction": "x"}\n', '{"id": 1, "value": "A"}', "hello", "[1]\n[2]\n"],
+    [
+        '{"key": "r0", "instruction": "x"}\n',
+        '{"id": 1, "value": "A"}',
+        "hello",
+        "[1]\n[2]\n",
+    ],
 )
-def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, resume: bool) -> None:
+def test_a_file_of_another_kind_is_left_as_it_is(
+    tmp_path: Path, text: str, resume: bool
+) -> None:
     make_rows(tmp_path, 1)
     out = write(tmp_path / "out.jsonl", text)
     with pytest.raises(DataError, match=r"out\.jsonl: line 1 is not a pipeline result"):
@@ -327,18 +378,26 @@ def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, resu
 # ---------------------------------------------------------------- rows with one edit
 
 
-def test_a_metric_of_two_edits_is_an_error_for_one_and_asks_nothing(tmp_path: Path) -> None:
+def test_a_metric_of_two_edits_is_an_error_for_one_and_asks_nothing(
+    tmp_path: Path,
+) -> None:
     make_rows(tmp_path, 2, edited_images=["a.png"])
     report = go(tmp_path, [ApiError(400, "not to be asked")])
-    assert report.errors["r0"].startswith("pair: edited_images: must have at least 2 items, got 1")
+    assert report.errors["r0"].startswith(
+        "pair: edited_images: must have at least 2 items, got 1"
+    )
     assert (report.metrics["pair"].errors, report.metrics["vie"].scores) == (2, 2)
     assert report.metrics["vie"].mean_score == 10.0
 
 
-def test_more_edits_than_a_judge_compares_are_an_error_in_plain_words(tmp_path: Path) -> None:
+def test_more_edits_than_a_judge_compares_are_an_error_in_plain_words(
+    tmp_path: Path,
+) -> None:
     make_rows(tmp_path, 1, edited_images=["a.png", "b.png", "a.png"])
     report = go(tmp_path, [GOOD])
-    assert report.errors["r0"].startswith("pair: edited_images: must have at most 2 items, got 3")
+    assert report.errors["r0"].startswith(
+        "pair: edited_images: must have at most 2 items, got 3"
+    )
 
 
 # ---------------------------------------------------------------- budgets
@@ -359,21 +418,27 @@ class Counting:
         self.now += 1
         self.most = max(self.most, self.now)
         text = (
-            "no" if self.bad and self.made % self.bad == 0 else '{"winner": "Tie", "score": [3, 3]}'
+            "no"
+            if self.bad and self.made % self.bad == 0
+            else '{"winner": "Tie", "score": [3, 3]}'
         )
         await asyncio.sleep(0.002)
         self.now -= 1
         return Reply(text, usage=USAGE)
 
 
-def metered(folder: Path, client: Counting, limits: Limits, **options: Any) -> PipelineReport:
+def metered(
+    folder: Path, client: Counting, limits: Limits, **options: Any
+) -> PipelineReport:
     rows, _ = read_rows(folder / "rows.jsonl")
     judges = pipes([GOOD])
     for judge in judges.values():
         judge.client = _Client(client)
         judge.retries = 3
     budget = Budget(limits, Prices(10, 50))
-    return asyncio.run(run_pipeline(judges, rows, folder / "out.jsonl", budget=budget, **options))
+    return asyncio.run(
+        run_pipeline(judges, rows, folder / "out.jsonl", budget=budget, **options)
+    )
 
 
 class _Client(ScriptedClient):
@@ -397,9 +462,7 @@ def test_calls_are_counted_not_rows_and_rows_that_begin_are_finished(
         {"ok": 3},
         37,
     )  # a row takes three, at most twelve
-    said = (
-        "stopped before the budget (20 calls) is exceeded: 9 calls used, the next may add 12 calls"
-    )
+    said = "stopped before the budget (20 calls) is exceeded: 9 calls used, the next may add 12 calls"
     assert report.progress.stopped == said
     assert report.progress.budget.tokens == 9 * 120
 
@@ -418,7 +481,9 @@ def test_repeats_of_a_call_are_within_the_budget_too(tmp_path: Path, bad: int) -
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
-def test_a_budget_below_that_of_one_row_is_refused(tmp_path: Path, concurrency: int) -> None:
+def test_a_budget_below_that_of_one_row_is_refused(
+    tmp_path: Path, concurrency: int
+) -> None:
     make_rows(tmp_path, 4)
     client = Counting()
     with pytest.raises(UsageError, match=r"--max-calls must be at least 12, .* got 11"):
@@ -452,8 +517,14 @@ def test_a_budget_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
     make_rows(tmp_path, 12)
     client = Counting()
     report = metered(tmp_path, client, Limits(max_calls=45))
-    assert (report.statuses, report.progress.stopped, client.made) == ({"ok": 12}, None, 36)
-    assert client.most > 4  # many at once, as without a budget; how many depends on the machine
+    assert (report.statuses, report.progress.stopped, client.made) == (
+        {"ok": 12},
+        None,
+        36,
+    )
+    assert (
+        client.most > 4
+    )  # many at once, as without a budget; how many depends on the machine
 
 
 def test_a_torn_last_line_is_judged_again(tmp_path: Path) -> None:
@@ -529,7 +600,9 @@ def command(folder: Path, *more: str) -> Any:
     return CliRunner().invoke(whole, ["pipeline", *arguments, *more])
 
 
-def test_the_command_judges_rows_and_a_second_run_is_free(tmp_path: Path, server: Any) -> None:
+def test_the_command_judges_rows_and_a_second_run_is_free(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path, 3)
     started = server(GOOD)
     result = command(tmp_path)
@@ -558,7 +631,8 @@ def test_the_results_are_not_written_over_an_input(tmp_path: Path, server: Any) 
         ]
         result = CliRunner().invoke(whole, ["pipeline", *call, "--resume"])
         assert (
-            str(result.exception) == f"--out: {tmp_path / name} is an input file; name another file"
+            str(result.exception)
+            == f"--out: {tmp_path / name} is an input file; name another file"
         )
     assert (tmp_path / "rows.jsonl").read_bytes() == before
 
@@ -572,7 +646,9 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
     result = command(tmp_path, "--concurrency", "1")
     assert result.exit_code == 0, result.output
     assert "3 rows: ok 2 · failed 1" in result.stdout
-    columns, counts = (re.split(r"\s{2,}", line) for line in result.stdout.splitlines()[1:3])
+    columns, counts = (
+        re.split(r"\s{2,}", line) for line in result.stdout.splitlines()[1:3]
+    )
     told = dict(zip(columns, counts, strict=True))
     assert told == {
         "Metric": "pair-judge",
@@ -580,7 +656,10 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
         "Image A (shown first)": "2",
         "Failed": "1",
     }
-    assert "failed results, by cause: no answer 1; the first reply: nothing" in result.stderr
+    assert (
+        "failed results, by cause: no answer 1; the first reply: nothing"
+        in result.stderr
+    )
     assert "next: visualjudge adopt" in result.stdout
     started.answers = [refused(400, "no")]
     (tmp_path / "a file.jsonl").write_bytes(
@@ -593,7 +672,9 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
         "--out",
         str(tmp_path / "o.jsonl"),
     ]
-    result = CliRunner().invoke(whole, ["pipeline", *call, "--rules", "geditbench", "--limit", "2"])
+    result = CliRunner().invoke(
+        whole, ["pipeline", *call, "--rules", "geditbench", "--limit", "2"]
+    )
     assert result.exit_code == 1
     assert "HTTP 400" in result.stderr and "with --resume" in result.stderr
     started.answers = [GOOD]
@@ -609,7 +690,10 @@ def test_a_run_without_any_value_fails_and_says_why_and_how_to_ask_again(
 ) -> None:
     make_rows(tmp_path, 2)
     started = server("A")
-    for asked, told in ((4, "2 rows: failed 2 (36 tokens)"), (4, "(4 replies from the cache)")):
+    for asked, told in (
+        (4, "2 rows: failed 2 (36 tokens)"),
+        (4, "(4 replies from the cache)"),
+    ):
         result = command(tmp_path)
         assert result.exit_code == 1, result.output
         assert told in result.stdout
@@ -634,11 +718,16 @@ def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:
     (tmp_path / "out.jsonl").mkdir()
     result = command(tmp_path)
     assert isinstance(result.exception, UsageError)
-    assert str(result.exception) == f"--out must be a file, got the folder {tmp_path / 'out.jsonl'}"
+    assert (
+        str(result.exception)
+        == f"--out must be a file, got the folder {tmp_path / 'out.jsonl'}"
+    )
     assert not started.raw
 
 
-def test_a_refused_key_is_said_once_a_row_and_written_nowhere(tmp_path: Path, server: Any) -> None:
+def test_a_refused_key_is_said_once_a_row_and_written_nowhere(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path, 2)
     server(refused(401, f"Incorrect API key: {KEY}"))
     result = command(tmp_path)
@@ -649,7 +738,9 @@ def test_a_refused_key_is_said_once_a_row_and_written_nowhere(tmp_path: Path, se
         assert path.is_dir() or KEY not in path.read_text(errors="replace")
 
 
-def test_a_image_that_is_missing_fails_its_row_alone(tmp_path: Path, server: Any) -> None:
+def test_a_image_that_is_missing_fails_its_row_alone(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path, 2)
     file = tmp_path / "rows.jsonl"
     file.write_text(file.read_text().replace('"a.png"', '"gone.png"', 1))
@@ -678,7 +769,9 @@ def test_a_limit_and_a_budget_stop_cleanly(tmp_path: Path, server: Any) -> None:
     assert len(started.raw) == 6
 
 
-def test_a_killed_run_goes_on_and_asks_only_what_is_missing(tmp_path: Path, server: Any) -> None:
+def test_a_killed_run_goes_on_and_asks_only_what_is_missing(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path, 30)
     started = server(0.03)
     started.late = GOOD
@@ -693,9 +786,15 @@ def test_a_killed_run_goes_on_and_asks_only_what_is_missing(tmp_path: Path, serv
     ]
     start = "from visualjudge.cli.main import run; run()"
     call = [sys.executable, "-c", start, *arguments, "--concurrency", "2", "--no-cache"]
-    with subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         deadline = time.monotonic() + 30
-        while len(started.raw) < 10 and time.monotonic() < deadline and process.poll() is None:
+        while (
+            len(started.raw) < 10
+            and time.monotonic() < deadline
+            and process.poll() is None
+        ):
             time.sleep(0.01)
         process.kill()
     before = {line["key"]: line for line in _whole_lines(tmp_path / "out.jsonl")}
@@ -751,7 +850,10 @@ metadata: {input_schema_name: PairJudgeInput, output_schema_name: PairJudgeOutpu
     write(tmp_path / "edit" / "pairwise" / "v1.yaml", text)
     prompt = PromptAssetStore(tmp_path).get_prompt("edit/pairwise")
     assert prompt.system == "You compare edits."
-    assert prompt.user == "Source:<image>\nEdits:<image>\n\n<image>\nInstruction: {{ instruction }}"
+    assert (
+        prompt.user
+        == "Source:<image>\nEdits:<image>\n\n<image>\nInstruction: {{ instruction }}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -790,7 +892,9 @@ def test_a_key_in_another_field_is_refused_and_not_shown(
     assert key not in str(refused.value)
 
 
-def test_a_key_may_stand_where_keys_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_may_stand_where_keys_belong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("VJ_OTHER_KEY", key := "sk-in-its-place-0123456789")
     file = tmp_path / "c.yaml"
     init = "{api_key: '${k}', headers: {X-Any: '${k}'}, base_url: 'http://u:${k}@h'}"
@@ -805,7 +909,9 @@ def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -
     file = tmp_path / "c.yaml"
     prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"
     init = f"{{backend: vllm, model_name: m, prompt_info: {prompt}, {field}: [1]}}"
-    file.write_text(f"metric_configs: {{m: {{pipe_name: pairwise-judge, init_config: {init}}}}}")
+    file.write_text(
+        f"metric_configs: {{m: {{pipe_name: pairwise-judge, init_config: {init}}}}}"
+    )
     with pytest.raises(UsageError, match=rf"{field}\b.* must") as refused:
         build_pipes(read_config(file))
     assert "\n" not in str(refused.value)
@@ -894,7 +1000,9 @@ def test_pipelines_of_geditbench_start_as_they_are(name: str, clone: Path) -> No
     metrics = read_config(clone / f"{name}.yaml")
     (pipe,) = build_pipes(metrics).values()
     assert pipe.retries == 3
-    assert pipe.prompt_template.prompt_id == "vlm/assessment/visual_consistency/pairwise"
+    assert (
+        pipe.prompt_template.prompt_id == "vlm/assessment/visual_consistency/pairwise"
+    )
 
 
 def test_a_server_at_an_address_gets_neither_the_address_nor_the_key_of_a_provider(
@@ -902,7 +1010,10 @@ def test_a_server_at_an_address_gets_neither_the_address_nor_the_key_of_a_provid
 ) -> None:
     (pipe,) = build_pipes(read_config(clone / "vlm_as_a_judge/eval_vc.yaml")).values()
     assert pipe.client.identity.base_url == "http://100.64.0.1:25930/v1"
-    assert "api_key" not in read_config(clone / "vlm_as_a_judge/eval_vc.yaml")["pair-judge"].merged
+    assert (
+        "api_key"
+        not in read_config(clone / "vlm_as_a_judge/eval_vc.yaml")["pair-judge"].merged
+    )
 
 
 def test_the_prompts_of_a_clone_are_its_own(clone: Path) -> None:
@@ -912,8 +1023,13 @@ def test_the_prompts_of_a_clone_are_its_own(clone: Path) -> None:
     own = f"src/prompts/assets/{name}/{version}.yaml"
     text = "<image><image><image> Which? {{instruction}}"
     (clone.parents[1] / own).parent.mkdir(parents=True)
-    write(clone.parents[1] / own, f"prompt_id: {name}\nversion: {version}\nuser: '{text}'\n")
-    (pipe,) = build_pipes(read_config(file), store=PromptAssetStore(prompts_of(file))).values()  # type: ignore[arg-type]
+    write(
+        clone.parents[1] / own,
+        f"prompt_id: {name}\nversion: {version}\nuser: '{text}'\n",
+    )
+    (pipe,) = build_pipes(
+        read_config(file), store=PromptAssetStore(prompts_of(file))
+    ).values()  # type: ignore[arg-type]
     assert pipe.prompt_template.user == text
     assert len(settings_of({"m": pipe})["m"]["prompt_sha256"]) == 64
     (ours,) = build_pipes(read_config(file)).values()
@@ -977,13 +1093,17 @@ def test_variables_have_defaults_and_the_environment_wins(
     assert api["base_url"] == "https://api.example.org/v1/chat/completions"
 
 
-def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(clone: Path) -> None:
+def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(
+    clone: Path,
+) -> None:
     (clone / "modules_init/experts_default.yaml").unlink()
     with pytest.raises(
         DataError, match=r"_base_\.experts_default: .*experts_default\.yaml does not"
     ):
         read_config(clone / "ablation/eval_vc_qwen3.yaml")
-    file = write(clone / "own.yaml", "metric_configs: {m: {pipe_name: '${env:VJ_TEST_NOTHING}'}}")
+    file = write(
+        clone / "own.yaml", "metric_configs: {m: {pipe_name: '${env:VJ_TEST_NOTHING}'}}"
+    )
     with pytest.raises(UsageError, match="VJ_TEST_NOTHING"):
         read_config(file)
     write(file, "_base_: [a.yaml]\nmetric_configs: {}")
@@ -993,7 +1113,9 @@ def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(clone
 
 def test_a_key_of_a_user_config_is_masked_like_any_other(clone: Path) -> None:
     path = clone / "ablation/eval_vc_qwen3.yaml"
-    write(path, path.read_text("utf-8").replace("some-model", "${client_config.api_key}"))
+    write(
+        path, path.read_text("utf-8").replace("some-model", "${client_config.api_key}")
+    )
     with pytest.raises(UsageError) as caught:
         read_config(path)
     assert KEY not in str(caught.value) and "VJ_TEST_KEY" in str(caught.value)

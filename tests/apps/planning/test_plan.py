@@ -58,7 +58,9 @@ def made_pool(images: int = 80, sources: int = 4) -> Pool:
 
 def as_verdicts(studies: Studies) -> pl.DataFrame:
     """The first study as the analysis joins verdicts."""
-    places = np.argwhere(np.broadcast_to(studies.held[0][..., None, None], studies.right[0].shape))
+    places = np.argwhere(
+        np.broadcast_to(studies.held[0][..., None, None], studies.right[0].shape)
+    )
     g, k, o, r = places.T
     return pl.DataFrame(
         {
@@ -84,7 +86,9 @@ def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
     assert found.failed == pytest.approx(0.05, abs=0.005)
     assert found.shared == pytest.approx(JUDGE.shared, abs=0.05)
     assert found.slope == pytest.approx(JUDGE.slope, abs=0.1)
-    assert found.right(made_pool()) == pytest.approx(JUDGE.right(made_pool()), abs=0.015)
+    assert found.right(made_pool()) == pytest.approx(
+        JUDGE.right(made_pool()), abs=0.015
+    )
 
 
 def test_what_a_pilot_does_not_tell_is_named_and_taken_as_usual() -> None:
@@ -97,20 +101,28 @@ def test_what_a_pilot_does_not_tell_is_named_and_taken_as_usual() -> None:
 
 
 @given(st.floats(0.0, 0.95), st.floats(-1.5, 1.5))
-def test_a_correlation_is_found_again_from_its_covariance(correlation: float, level: float) -> None:
+def test_a_correlation_is_found_again_from_its_covariance(
+    correlation: float, level: float
+) -> None:
     line = np.full(3, level)
     both = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(
         [level, level]
     )
-    assert judge_simulation.both_right(line, correlation) == pytest.approx(both, abs=2e-3)
+    assert judge_simulation.both_right(line, correlation) == pytest.approx(
+        both, abs=2e-3
+    )
     covariance = both - stats.norm.cdf(level) ** 2
-    assert judge_simulation.correlation_of(covariance, line) == pytest.approx(correlation, abs=0.03)
+    assert judge_simulation.correlation_of(covariance, line) == pytest.approx(
+        correlation, abs=0.03
+    )
 
 
 def test_a_judge_is_moved_to_a_share_right_and_studies_have_it() -> None:
     pool = made_pool()
     judge = JUDGE.at(0.7, pool)
-    study = judge_simulation.simulated(pool, judge, Design(300, 3), 20, rng_for(1, "share"))
+    study = judge_simulation.simulated(
+        pool, judge, Design(300, 3), 20, rng_for(1, "share")
+    )
     assert judge.right(pool) == pytest.approx(0.7)
     held = np.broadcast_to(study.held[..., None, None], study.right.shape)
     assert study.right[held].mean() == pytest.approx(0.7, abs=0.01)
@@ -149,20 +161,31 @@ def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None
     assert one.missing == one.design.images - 6 > 0
     assert f"collect {one.missing} more" in str(planned)
     assert one.cost is None  # no pilot has counted tokens
-    assert planned.options[-1].missing == 0, "the best on the images at hand stands beside it"
+    assert planned.options[-1].missing == 0, (
+        "the best on the images at hand stands beside it"
+    )
 
 
-def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_path: Path) -> None:
+def test_a_plan_is_written_and_build_follows_it(
+    planned: Plan, data: Path, tmp_path: Path
+) -> None:
     file = planned.save(tmp_path / "plan.json")
     task, seed, caps, asked = read_build(file)
     assert (task, seed) == ("object_detection", 42)
     assert f"judge dataset {' '.join(asked)} --model" in commands(planned)[1]
     vj.build(
-        data, tmp_path / "dataset", tasks=[task], subsets=["judge_analysis"], seed=seed, caps=caps
+        data,
+        tmp_path / "dataset",
+        tasks=[task],
+        subsets=["judge_analysis"],
+        seed=seed,
+        caps=caps,
     )
     dataset = load_dataset(tmp_path / "dataset")
     pairs = {
-        question.annotation_ids for question in dataset if question.question_type == "pairwise"
+        question.annotation_ids
+        for question in dataset
+        if question.question_type == "pairwise"
     }
     images = {question.image_id for question in dataset}
     assert {question.question_type for question in dataset} == {"pairwise"}
@@ -188,9 +211,13 @@ def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
 @pytest.fixture
 def uneven(data: Path, tmp_path: Path) -> Path:
     """Four images with 6 pairs, two with 1."""
-    notes = json.loads((data / "annotations/object_detection_annotations.json").read_text())
+    notes = json.loads(
+        (data / "annotations/object_detection_annotations.json").read_text()
+    )
     kept = [
-        note for note in notes if note["image_id"] < "photo4" or note["annotation_id"][-1] in "01"
+        note
+        for note in notes
+        if note["image_id"] < "photo4" or note["annotation_id"][-1] in "01"
     ]
     shutil.copytree(data, tmp_path / "uneven")
     write_json(tmp_path / "uneven/annotations/object_detection_annotations.json", kept)
@@ -203,10 +230,15 @@ def test_the_printed_commands_ask_as_many_questions_as_planned(
     found = plan(uneven, goal="right", effect=0.2)
     design = replace(found.chosen.design, images=5, pairs=3, orders=2, repeats=1)
     caps, (told,) = _caps(found.target, design, found.seed)
-    built = vj.build(uneven, tmp_path / "dataset", subsets=["judge_analysis"], seed=42, caps=caps)
+    built = vj.build(
+        uneven, tmp_path / "dataset", subsets=["judge_analysis"], seed=42, caps=caps
+    )
     pairs = len(built.filter(encoding=found.target.encoding, question_type="pairwise"))
     assert pairs == round(5 * (4 * 3 + 2 * 1) / 6)
-    assert f"draws {pairs} pairs on 6 images, and `judge` asks about them in {2 * pairs}" in told
+    assert (
+        f"draws {pairs} pairs on 6 images, and `judge` asks about them in {2 * pairs}"
+        in told
+    )
 
 
 def test_calls_are_of_the_pairs_that_images_have(uneven: Path) -> None:
@@ -222,12 +254,18 @@ def test_calls_are_of_the_pairs_that_images_have(uneven: Path) -> None:
 def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="--goal must be one of"):
         plan(data, goal="fame")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"--effect must be above 0 and at most .* got 11"):
+    with pytest.raises(
+        UsageError, match=r"--effect must be above 0 and at most .* got 11"
+    ):
         plan(data, goal="rank", effect=11)
     for effect, told in ((15, r"0\.15 for 15 points\), got 15"), (-2, r"got -2")):
-        with pytest.raises(UsageError, match=rf"--effect must be between 0 and 1 .*{told}"):
+        with pytest.raises(
+            UsageError, match=rf"--effect must be between 0 and 1 .*{told}"
+        ):
             plan(data, goal="right", effect=effect)
-    with pytest.raises(UsageError, match=r"threshold \+ --effect must be from 0.01 to 0.99, got"):
+    with pytest.raises(
+        UsageError, match=r"threshold \+ --effect must be from 0.01 to 0.99, got"
+    ):
         plan(data, goal="right", effect=0.3)
     with pytest.raises(UsageError, match="--power must be"):
         plan(data, power=1.0)
@@ -255,12 +293,18 @@ class Counting:
 
     async def handle(self, request: web.Request) -> web.Response:
         content = (await request.json())["messages"][-1]["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        parts = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else content
+        )
         text = sum(len(part["text"]) for part in parts if part["type"] == "text")
         images = sum(part["type"] == "image_url" for part in parts)
         asked = math.ceil(text / 4) + images * image_tokens(64, 48)
         reply = "The first one fits the dog better. Answer: A"
-        usage = {"prompt_tokens": asked, "completion_tokens": 40, "total_tokens": asked + 40}
+        usage = {
+            "prompt_tokens": asked,
+            "completion_tokens": 40,
+            "total_tokens": asked + 40,
+        }
         self.tokens_in += asked
         self.tokens_out += 40
         choice = {
@@ -313,9 +357,13 @@ def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
     pool, judge = made_pool(), JUDGE.at(0.85, made_pool())
     powers = []
     for images in (20, 80, 320):
-        study = judge_simulation.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
+        study = judge_simulation.simulated(
+            pool, judge, Design(images, 3), 60, rng_for(2, images)
+        )
         powers.append(judge_simulation.separated(study, 1.0).mean())
         low, high = judge_simulation.share_intervals(study)
         assert ((low < 0.85) & (high > 0.85)).mean() > 0.85
     assert powers[0] < powers[1] < powers[2]
-    assert not judge_simulation.separated(study, 9.0).any(), "no two sources differ so much"
+    assert not judge_simulation.separated(study, 9.0).any(), (
+        "no two sources differ so much"
+    )

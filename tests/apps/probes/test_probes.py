@@ -59,7 +59,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Probed, Datase
 
 
 def of(dataset: Dataset, name: str) -> list[Question]:
-    return [q for q in dataset.questions if q.probe is not None and q.probe.name == name]
+    return [
+        q for q in dataset.questions if q.probe is not None and q.probe.name == name
+    ]
 
 
 def pixels(dataset: Dataset, question: Question, place: int) -> np.ndarray:
@@ -78,7 +80,10 @@ def test_every_probe_asks_up_to_its_number_and_the_dataset_is_valid(
 def test_a_question_keeps_its_probe_on_disk(made: tuple[Path, Probed, Dataset]) -> None:
     question = of(made[2], "tool")[0]
     assert question.probe is not None and question.probe.level == 0.55
-    assert question_from_wire(orjson.loads(orjson.dumps(question_to_wire(question)))) == question
+    assert (
+        question_from_wire(orjson.loads(orjson.dumps(question_to_wire(question))))
+        == question
+    )
 
 
 def test_the_same_data_and_seed_give_the_same_bytes(
@@ -87,13 +92,24 @@ def test_the_same_data_and_seed_give_the_same_bytes(
     data, _, dataset = made
     build_probes(data, tmp_path / "again", WorkOptions(workers=2), number=N)
     for name in ("questions.json", "dataset.json"):
-        assert (tmp_path / "again" / name).read_bytes() == (dataset.root / name).read_bytes()
+        assert (tmp_path / "again" / name).read_bytes() == (
+            dataset.root / name
+        ).read_bytes()
 
 
 def test_probes_take_the_tasks_and_prompts_of_a_build(
     made: tuple[Path, Probed, Dataset], tmp_path: Path
 ) -> None:
-    words = ["probe", str(made[0]), "--out", str(tmp_path / "out"), "--n", "4", "--workers", "1"]
+    words = [
+        "probe",
+        str(made[0]),
+        "--out",
+        str(tmp_path / "out"),
+        "--n",
+        "4",
+        "--workers",
+        "1",
+    ]
     words += ["--task", "depth_estimation", "--prompts", "v2"]
     assert visualjudge(words, standalone_mode=False) is None
     dataset = load_dataset(tmp_path / "out")
@@ -113,7 +129,8 @@ def test_mirrored_images_are_the_control_images_mirrored(
         assert question.prompt == plain.prompt and question.answer == plain.answer
         for place in range(len(plain.images)):
             assert np.array_equal(
-                pixels(dataset, question, place), mirrored_image(pixels(dataset, plain, place))
+                pixels(dataset, question, place),
+                mirrored_image(pixels(dataset, plain, place)),
             )
 
 
@@ -146,7 +163,8 @@ def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
             paint = of_cued if probe.cue in (None, letter) else of_plain
             for place in range(len(plain.images))[option_images(question, k)]:
                 assert np.array_equal(
-                    pixels(dataset, question, place), paint(pixels(dataset, plain, place))
+                    pixels(dataset, question, place),
+                    paint(pixels(dataset, plain, place)),
                 )
 
 
@@ -165,19 +183,27 @@ def test_a_line_is_added_to_each_option_and_nothing_else_changes(
     assert compared
     for question, plain in compared:
         assert (question.images, question.answer) == (plain.images, plain.answer)
-        lines = [option_text(question, k).removeprefix(option_text(plain, k)) for k in range(2)]
+        lines = [
+            option_text(question, k).removeprefix(option_text(plain, k))
+            for k in range(2)
+        ]
         assert (
             all(line.startswith("\n") and line.count("\n") == 1 for line in lines)
             and lines[0] != lines[1]
         )
 
 
-def test_another_encoding_shows_the_same_pair(made: tuple[Path, Probed, Dataset]) -> None:
+def test_another_encoding_shows_the_same_pair(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     control = {q.probe.group: q for q in of(made[2], "control") if q.probe}
     for question in of(made[2], "encoding"):
         assert question.probe is not None
         plain = control[question.probe.group]
-        assert (question.annotation_ids, question.answer) == (plain.annotation_ids, plain.answer)
+        assert (question.annotation_ids, question.answer) == (
+            plain.annotation_ids,
+            plain.answer,
+        )
         assert question.encoding != plain.encoding and question.images != plain.images
 
 
@@ -199,12 +225,16 @@ def test_a_cue_stands_with_each_option_once_and_names_no_letter(
     assert len({q.probe.group for q in questions if q.probe}) * 2 == len(questions)
     for question in questions:
         assert question.probe is not None
-        texts = dict(zip("AB", (option_text(question, k) for k in range(2)), strict=True))
+        texts = dict(
+            zip("AB", (option_text(question, k) for k in range(2)), strict=True)
+        )
         assert "choose this option" in texts.pop(str(question.probe.cue))
         assert "choose this option" not in texts.popitem()[1]
 
 
-def test_both_options_of_same_option_are_alike(made: tuple[Path, Probed, Dataset]) -> None:
+def test_both_options_of_same_option_are_alike(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     for question in of(made[2], "same_option"):
         assert option_text(question, 0) == option_text(question, 1)
         assert (
@@ -221,7 +251,9 @@ def test_a_withheld_original_is_neither_shown_nor_spoken_of(
         assert (
             question.images == ()
             and "image"
-            not in question.prompt[: spans_of(question).options[0][0]].split("Format")[0]
+            not in question.prompt[: spans_of(question).options[0][0]].split("Format")[
+                0
+            ]
         )
 
 
@@ -230,7 +262,9 @@ def test_steps_of_a_staircase_fall(made: tuple[Path, Probed, Dataset]) -> None:
     for question in of(made[2], "severity"):
         assert question.probe is not None
         groups.setdefault(question.probe.group, []).append(question.final_scores[0])
-    assert groups and all(scores == sorted(scores, reverse=True) for scores in groups.values())
+    assert groups and all(
+        scores == sorted(scores, reverse=True) for scores in groups.values()
+    )
 
 
 def test_unknown_probes_and_numbers_are_refused(
@@ -245,7 +279,11 @@ def test_unknown_probes_and_numbers_are_refused(
 def test_a_cue_is_as_long_as_its_control() -> None:
     parts = PromptAssetStore().get_prompt("probes/cues", "v2").parts
     cues = [name.removesuffix("_cued") for name in parts if name.endswith("_cued")]
-    unlike = [name for name in cues if len(parts[f"{name}_cued"]) != len(parts[f"{name}_plain"])]
+    unlike = [
+        name
+        for name in cues
+        if len(parts[f"{name}_cued"]) != len(parts[f"{name}_plain"])
+    ]
     assert {"file_format", "file_size", "author", "label", "decimals"} <= set(cues)
     assert unlike == ["length"]
 
@@ -287,7 +325,9 @@ def test_questions_whose_counterpart_is_not_answered_are_not_counted() -> None:
     assert (cut.effect.n, cut.effect.images, cut.effect.value) == (10, 5, None)
 
 
-@pytest.mark.parametrize(("refused", "state"), [(0, "not_shown"), (28, "fail"), (60, "fail")])
+@pytest.mark.parametrize(
+    ("refused", "state"), [(0, "not_shown"), (28, "fail"), (60, "fail")]
+)
 def test_replies_that_are_refused_do_not_pass_a_probe(refused: int, state: str) -> None:
     table = _cue_table([0.0], 60).with_columns(place=pl.int_range(60))
     control = table.with_columns(probe_design=pl.lit("control"), usable=pl.lit(True))
@@ -296,14 +336,19 @@ def test_replies_that_are_refused_do_not_pass_a_probe(refused: int, state: str) 
     )
     assert row.state == state
     if refused == 60:
-        assert row.effect.why == ("not measured: 60 questions, 0 answered; at least 40 are needed")
+        assert row.effect.why == (
+            "not measured: 60 questions, 0 answered; at least 40 are needed"
+        )
 
 
 def test_a_fault_has_to_be_shown_among_all_probes() -> None:
     """An effect that fails alone is not shown beside 17 others; a large one is."""
     (alone,) = probe_results(_cue_table([0.4], 60))
     together = probe_results(_cue_table([0.4, 0.9, *[0.0] * 16], 60))
-    assert (alone.state, [row.state for row in together[:2]]) == ("fail", ["not_shown", "fail"])
+    assert (alone.state, [row.state for row in together[:2]]) == (
+        "fail",
+        ["not_shown", "fail"],
+    )
 
 
 def test_a_probe_without_controls_is_analysed(
@@ -311,9 +356,13 @@ def test_a_probe_without_controls_is_analysed(
 ) -> None:
     build_probes(made[0], tmp_path / "out", only=["same_option"], number=4)
     questions = list(load_dataset(tmp_path / "out").questions)
-    study = study_of(questions, {"judge": [Verdict(q.id, "AB", "A", "ok", "A") for q in questions]})
+    study = study_of(
+        questions, {"judge": [Verdict(q.id, "AB", "A", "ok", "A") for q in questions]}
+    )
     judge = analyse_study(study).metrics["judges"][0]
-    assert judge["pairwise"]["n"] == 0 and [p["name"] for p in judge["probes"]] == ["same_option"]
+    assert judge["pairwise"]["n"] == 0 and [p["name"] for p in judge["probes"]] == [
+        "same_option"
+    ]
 
 
 # ---------------------------------------------------------------- judges with a planted fault
@@ -333,7 +382,9 @@ FAULTS: dict[str, tuple[str, Says]] = {
     "never the tool": (
         "tool",
         lambda q, fair: (
-            "BA"["AB".index(str(q.probe.cue))] if q.probe and q.probe.name == "tool" else fair
+            "BA"["AB".index(str(q.probe.cue))]
+            if q.probe and q.probe.name == "tool"
+            else fair
         ),
     ),
     "ignores the original": ("withheld", lambda q, fair: str(q.answer)),
@@ -361,8 +412,14 @@ def fair(question: Question, seed: int) -> str:
     rng = rng_for(seed, "fair", question.id)
     if question.question_type == "scoring":
         return f"{float(np.clip(float(question.answer) + rng.normal(0, 1), 0, 10)):.2f}"
-    right = 0.5 if question.probe is not None and question.probe.expected == "any" else 0.9
-    return str(question.answer) if rng.random() < right else "BA"["AB".index(str(question.answer))]
+    right = (
+        0.5 if question.probe is not None and question.probe.expected == "any" else 0.9
+    )
+    return (
+        str(question.answer)
+        if rng.random() < right
+        else "BA"["AB".index(str(question.answer))]
+    )
 
 
 def verdict(question: Question, text: str) -> Verdict:
@@ -389,9 +446,9 @@ def test_a_planted_fault_is_the_only_one_convicted(
 
 def test_a_fair_judge_passes_all(made: tuple[Path, Probed, Dataset]) -> None:
     questions = enlarged(made[2], 16)
-    answered = study_of(questions, {"judge": [verdict(q, fair(q, 2)) for q in questions]}).answered[
-        0
-    ]
+    answered = study_of(
+        questions, {"judge": [verdict(q, fair(q, 2)) for q in questions]}
+    ).answered[0]
     assert {row.name: row.state for row in probe_results(answered)} == dict.fromkeys(
         (row.name for row in probe_results(answered)), "pass"
     )
@@ -401,9 +458,15 @@ def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match
     made: tuple[Path, Probed, Dataset],
 ) -> None:
     judge = local_judge("default", made[2].root)
-    for name, status in (("control", "ok"), ("confidence", "ok"), ("recoloured", "refusal")):
+    for name, status in (
+        ("control", "ok"),
+        ("confidence", "ok"),
+        ("recoloured", "refusal"),
+    ):
         asked = [q for q in of(made[2], name) if q.task == "object_detection"]
-        assert asked and {asyncio.run(judge(Ask(q))).verdict.status for q in asked} == {status}
+        assert asked and {asyncio.run(judge(Ask(q))).verdict.status for q in asked} == {
+            status
+        }
 
 
 def twins(dataset: Dataset, name: str) -> list[tuple[Question, Question]]:
@@ -429,10 +492,13 @@ def test_a_twin_differs_in_the_photograph_alone(
         if name == "grey":
             assert (shown == 128).all()
         else:
-            others = {q.images[0] for q in of(dataset, "control") if q.task == plain.task} - {
-                plain.images[0]
-            }
-            assert any(np.array_equal(shown, read_rgb(dataset.image_path(path))) for path in others)
+            others = {
+                q.images[0] for q in of(dataset, "control") if q.task == plain.task
+            } - {plain.images[0]}
+            assert any(
+                np.array_equal(shown, read_rgb(dataset.image_path(path)))
+                for path in others
+            )
 
 
 @pytest.mark.parametrize("name", ["grey", "other"])
@@ -448,13 +514,19 @@ def test_what_is_drawn_over_the_photograph_is_drawn_over_its_stand_in(
                 continue
             background = (after == pixels(dataset, twin, 0)).all(axis=2)
             drawn = ~background & (before != pixels(dataset, plain, 0)).any(axis=2)
-            assert background.any() and drawn.any() and np.array_equal(before[drawn], after[drawn])
+            assert (
+                background.any()
+                and drawn.any()
+                and np.array_equal(before[drawn], after[drawn])
+            )
 
 
 def test_the_local_judge_sees_the_stand_in(made: tuple[Path, Probed, Dataset]) -> None:
     judge = local_judge("default", made[2].root)
     pair = next(
-        (twin, plain) for twin, plain in twins(made[2], "grey") if plain.task == "object_detection"
+        (twin, plain)
+        for twin, plain in twins(made[2], "grey")
+        if plain.task == "object_detection"
     )
     said = [asyncio.run(judge(Ask(q))).verdict for q in pair]
     assert [v.status for v in said] == ["ok", "ok"] and said[0].probability_a != said[
@@ -463,10 +535,12 @@ def test_the_local_judge_sees_the_stand_in(made: tuple[Path, Probed, Dataset]) -
 
 
 def test_a_task_of_one_photograph_has_no_other(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=("object_detection",), images=1, annotations=4)
-    assert build_probes(data, tmp_path / "out", only=["grey", "other"], number=4).empty == (
-        "other",
+    data = make_folder(
+        tmp_path / "data", tasks=("object_detection",), images=1, annotations=4
     )
+    assert build_probes(
+        data, tmp_path / "out", only=["grey", "other"], number=4
+    ).empty == ("other",)
 
 
 def test_the_oracle_knows_nothing_where_nothing_can_be_known(
@@ -474,6 +548,8 @@ def test_the_oracle_knows_nothing_where_nothing_can_be_known(
 ) -> None:
     judge = baseline_judge("oracle:1", made[2].root)
     questions = enlarged(made[2], 20)
-    withheld = [q for q in questions if q.probe is not None and q.probe.name == "withheld"]
+    withheld = [
+        q for q in questions if q.probe is not None and q.probe.name == "withheld"
+    ]
     right = [asyncio.run(judge(Ask(q))).verdict.value == q.answer for q in withheld]
     assert 0.3 < np.mean(right) < 0.7

@@ -34,7 +34,11 @@ def answering(*answers: Any) -> Iterator[Loopback]:
 def doctor(tmp_path: Path, *args: str, **env: str) -> tuple[int, str, str]:
     out, err, status = io.StringIO(), io.StringIO(), 0
     kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         patch.setattr(os, "environ", {**kept, "XDG_CACHE_HOME": str(tmp_path), **env})
         patch.setattr(sys, "argv", ["visualjudge", "doctor", *args])
         try:
@@ -48,10 +52,20 @@ def checks(out: str) -> dict[str, dict[str, Any]]:
     return {check["name"]: check for check in json.loads(out)}
 
 
-def ask(tmp_path: Path, *answers: Any) -> tuple[int, dict[str, dict[str, Any]], Loopback]:
+def ask(
+    tmp_path: Path, *answers: Any
+) -> tuple[int, dict[str, dict[str, Any]], Loopback]:
     """The first answer is for the look at the server, the rest for the question."""
     with answering("models", *answers) as server:
-        args = ["--base-url", f"{server.url}/v1", "--model", "m", "--json", "--set", "attempts=1"]
+        args = [
+            "--base-url",
+            f"{server.url}/v1",
+            "--model",
+            "m",
+            "--json",
+            "--set",
+            "attempts=1",
+        ]
         status, out, _ = doctor(tmp_path, *args)
     return status, checks(out), server
 
@@ -73,23 +87,29 @@ def test_without_a_server_the_environment_and_keys_are_told_and_no_key_is_shown(
 def test_a_model_that_keeps_to_the_schema_and_sees_passes(tmp_path: Path) -> None:
     status, found, server = ask(tmp_path, SEES)
     assert status == 0
-    assert [found[name]["status"] for name in ("server", "question", "JSON schema", "image")] == [
-        "ok"
-    ] * 4
+    assert [
+        found[name]["status"] for name in ("server", "question", "JSON schema", "image")
+    ] == ["ok"] * 4
     [body] = [json.loads(raw) for raw in server.raw if raw]
     assert body["response_format"]["json_schema"]["name"] == "stripes"
     assert "data:image/png;base64," in json.dumps(body)
 
 
 def test_a_model_that_reads_other_colours_does_not_see(tmp_path: Path) -> None:
-    status, found, _ = ask(tmp_path, '{"right": "blue", "left": "red", "middle": "green"}')
+    status, found, _ = ask(
+        tmp_path, '{"right": "blue", "left": "red", "middle": "green"}'
+    )
     assert status == 1
     assert found["image"]["status"] == "failed"
     assert "red, green, blue" in found["image"]["detail"]
 
 
-def test_text_instead_of_json_is_told_and_still_shows_that_the_model_sees(tmp_path: Path) -> None:
-    status, found, _ = ask(tmp_path, "Green is at the left; so it is green, red and blue.")
+def test_text_instead_of_json_is_told_and_still_shows_that_the_model_sees(
+    tmp_path: Path,
+) -> None:
+    status, found, _ = ask(
+        tmp_path, "Green is at the left; so it is green, red and blue."
+    )
     assert status == 0
     assert found["JSON schema"]["status"] == "missing"
     assert found["image"]["status"] == "ok"
@@ -105,7 +125,14 @@ def test_a_refusal_says_what_to_do(tmp_path: Path, code: int, advice: str) -> No
 
 def test_a_key_that_the_server_repeats_is_masked(tmp_path: Path) -> None:
     with answering("models", refused(401, f"wrong key {KEY}")) as server:
-        args = ["--base-url", f"{server.url}/v1", "--model", "m", "--api-key-env", "MINE_API_KEY"]
+        args = [
+            "--base-url",
+            f"{server.url}/v1",
+            "--model",
+            "m",
+            "--api-key-env",
+            "MINE_API_KEY",
+        ]
         status, out, err = doctor(tmp_path, *args, MINE_API_KEY=KEY)
     assert status == 1
     assert KEY not in out + err
@@ -141,7 +168,12 @@ def test_a_wrong_call_is_status_2(tmp_path: Path, args: list[str]) -> None:
 @pytest.mark.parametrize(
     ("backend", "end", "path", "said"),
     [
-        ("api", "", "/models", "answers, but lists no models; base_url (--base-url) may lack /v1"),
+        (
+            "api",
+            "",
+            "/models",
+            "answers, but lists no models; base_url (--base-url) may lack /v1",
+        ),
         (
             "vllm",
             "/",
@@ -150,7 +182,12 @@ def test_a_wrong_call_is_status_2(tmp_path: Path, args: list[str]) -> None:
         ),
         ("api", "/v1", "/v1/models", "answers, but lists no models"),
         ("google", "", "/v1beta/models", "answers, but lists no models"),
-        ("google", "/v1beta", "/v1beta/v1beta/models", "must not end in a version, such as /v1"),
+        (
+            "google",
+            "/v1beta",
+            "/v1beta/v1beta/models",
+            "must not end in a version, such as /v1",
+        ),
         ("anthropic", "", "/v1/models", "answers, but lists no models"),
     ],
 )
@@ -158,6 +195,8 @@ def test_the_end_of_an_address_is_judged_by_its_backend(
     tmp_path: Path, backend: str, end: str, path: str, said: str
 ) -> None:
     with answering(refused(404, "Not Found")) as server:
-        _, out, _ = doctor(tmp_path, "--backend", backend, "--base-url", server.url + end, "--json")
+        _, out, _ = doctor(
+            tmp_path, "--backend", backend, "--base-url", server.url + end, "--json"
+        )
     assert checks(out)["server"]["detail"].endswith(said)
     assert server.paths == [path]

@@ -23,7 +23,10 @@ def test_the_project_runs_as_written_and_goes_on_when_run_again(tmp_path: Path) 
     assert all(path.is_file() for path in written)
     make_folder(project / "data", tasks=["object_detection"])
     done = subprocess.run(
-        [sys.executable, project / "study.py"], capture_output=True, text=True, check=False
+        [sys.executable, project / "study.py"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     runpy.run_path(str(project / "study.py"), run_name="__main__")
@@ -45,15 +48,18 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
     from visualjudge.clients.registry import ClientConfig
     from visualjudge.options import JudgeOptions
 
-    client = {*inspect.signature(vj.client).parameters, *inspect.signature(ApiClient).parameters}
+    client = {
+        *inspect.signature(vj.client).parameters,
+        *inspect.signature(ApiClient).parameters,
+    }
     known = {
         "build": set(inspect.signature(vj.build).parameters),
         "client": client | set(ClientConfig.model_fields),
         "judge": {field.name for field in fields(JudgeOptions)},
     }
-    text = (Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml").read_text(
-        "utf-8"
-    )
+    text = (
+        Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml"
+    ).read_text("utf-8")
     first, rest = text.split("\n\n", 1)
     assert first.startswith("#")
     section = ""
@@ -67,7 +73,9 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "dataset.json", "run.json"])
-def test_no_file_is_replaced_and_no_dataset_becomes_a_project(name: str, tmp_path: Path) -> None:
+def test_no_file_is_replaced_and_no_dataset_becomes_a_project(
+    name: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(UsageError, match=name):
         write_project(tmp_path)

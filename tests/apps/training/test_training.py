@@ -19,7 +19,9 @@ PAIR = {"question_type": "pairwise", "answer": "A", "final_scores": [6.0, 5.0]}
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Dataset:
-    return load_dataset(make_dataset(tmp_path / "set", pairwise=12, ranking=4, scoring=6))
+    return load_dataset(
+        make_dataset(tmp_path / "set", pairwise=12, ranking=4, scoring=6)
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,11 +33,17 @@ def dataset(tmp_path: Path) -> Dataset:
         ("BCA", {"question_type": "ranking", "answer": "BCA"}, 1.0),
         ("ABC", {"question_type": "ranking", "answer": "BCA"}, 0.0),
         ("7", {"question_type": "scoring", "answer": 8.5}, 0.85),
-        ("[[tie]]", {"question_type": "pairwise", "answer": "tie", "ties": ["tie"]}, 1.0),
+        (
+            "[[tie]]",
+            {"question_type": "pairwise", "answer": "tie", "ties": ["tie"]},
+            1.0,
+        ),
         ("[[tie]]", PAIR, -1.0),
     ],
 )
-def test_a_reply_is_worth_what_it_says(reply: str, question: dict[str, Any], value: float) -> None:
+def test_a_reply_is_worth_what_it_says(
+    reply: str, question: dict[str, Any], value: float
+) -> None:
     assert reward(reply, question) == value
 
 
@@ -55,12 +63,16 @@ def test_questions_and_their_exported_rows_have_the_same_reward(
     for side, worth in (("chosen", 1.0), ("rejected", 0.0)):
         completions = [row[side] for row in rows]
         named = {
-            name: columns[name] for name in ("question_type", "answer", "final_scores", "ties")
+            name: columns[name]
+            for name in ("question_type", "answer", "final_scores", "ties")
         }
-        assert trl_reward(columns["prompt"], completions, **named) == [worth] * len(rows)
+        assert trl_reward(columns["prompt"], completions, **named) == [worth] * len(
+            rows
+        )
         replies = [completion[0]["content"][0]["text"] for completion in completions]
         assert {
-            reward(reply, questions[row["id"]]) for reply, row in zip(replies, rows, strict=True)
+            reward(reply, questions[row["id"]])
+            for reply, row in zip(replies, rows, strict=True)
         } == {worth}
     with pytest.raises(UsageError, match="must have the columns question_type, answer"):
         trl_reward(["p"], ["A"])

@@ -18,9 +18,13 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.rewards import trl_reward
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed"
+)
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
-pytest.importorskip("trl", reason="TRL is not installed: pip install trl accelerate torchvision")
+pytest.importorskip(
+    "trl", reason="TRL is not installed: pip install trl accelerate torchvision"
+)
 
 pytestmark = pytest.mark.torch
 WORDS = ["<pad>", "<unk>", "<eos>", "<image>", "A", "B"]
@@ -37,7 +41,9 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """TRL asks whether there is a package vllm: a folder of that name beside these tests is
     none.
     """
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if Path(path).name != "tests"])
+    monkeypatch.setattr(
+        sys, "path", [path for path in sys.path if Path(path).name != "tests"]
+    )
     monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
     yield
 
@@ -101,7 +107,9 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The train rows of an export, as a user loads them."""
     import datasets
 
-    root = make_dataset(tmp_path / "set", pairwise=8, ranking=0, scoring=0, size=(16, 16))
+    root = make_dataset(
+        tmp_path / "set", pairwise=8, ranking=0, scoring=0, size=(16, 16)
+    )
     (path,) = export(load_dataset(root), "trl", root / "rows.jsonl")
     monkeypatch.chdir(root)  # paths of images are relative to the file
     read = datasets.load_dataset("json", data_files=str(path), split="train")
@@ -109,7 +117,13 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def trained(
-    tmp_path: Path, data: Any, rewards: Rewards, *, steps: int, only: set[str], group: int
+    tmp_path: Path,
+    data: Any,
+    rewards: Rewards,
+    *,
+    steps: int,
+    only: set[str],
+    group: int,
 ) -> list[float]:
     """The mean reward of each step of GRPO; the model may say the words of ``only`` alone."""
     from trl import GRPOConfig, GRPOTrainer
@@ -144,7 +158,9 @@ def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact
 ) -> None:
     data, calls = rows(tmp_path, monkeypatch), []
 
-    def rewards(prompts: list[Any], completions: list[Any], **columns: Any) -> list[float]:
+    def rewards(
+        prompts: list[Any], completions: list[Any], **columns: Any
+    ) -> list[float]:
         calls.append((completions, columns))
         return trl_reward(prompts, completions, **columns)
 
@@ -157,11 +173,14 @@ def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact
         for completion in said
     )
     assert all(
-        {"question_type", "answer", "final_scores", "ties"} <= set(columns) for _, columns in calls
+        {"question_type", "answer", "final_scores", "ties"} <= set(columns)
+        for _, columns in calls
     )
 
 
-def test_a_model_learns_what_is_rewarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_learns_what_is_rewarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = rows(tmp_path, monkeypatch).filter(lambda row: row["answer"] == "B")
     means = trained(tmp_path, data, trl_reward, steps=12, only={"A", "B"}, group=8)
     assert sum(means[:2]) / 2 < 0.9 and sum(means[-3:]) / 3 > 0.95
@@ -192,6 +211,10 @@ def test_dpo_takes_a_step_on_our_preferences(
         processing_class=processor,
     )
     losses = [
-        log["loss"] for log in (trainer.train() and trainer.state.log_history) if "loss" in log
+        log["loss"]
+        for log in (trainer.train() and trainer.state.log_history)
+        if "loss" in log
     ]
-    assert losses[0] == pytest.approx(0.6931, abs=1e-3)  # log 2: the model is its own reference
+    assert losses[0] == pytest.approx(
+        0.6931, abs=1e-3
+    )  # log 2: the model is its own reference

@@ -63,26 +63,43 @@ def test_a_coherent_weight_has_the_sign_of_its_feature_or_none() -> None:
             noise = float(rng.normal(0, 3))
             features = {"seen": float(value) + noise, "noise": float(value) / 4 + noise}
             rows.append(Sample(f"image{image}", "group", features, float(value)))
-    free, coherent = (fit(pairs_of(rows), coherent=way).weights for way in (False, True))
+    free, coherent = (
+        fit(pairs_of(rows), coherent=way).weights for way in (False, True)
+    )
     assert dict(zip(free.names, free.weights, strict=True))["noise"] < -1
     assert min(coherent.weights) == 0.0
 
 
-def test_a_file_of_version_3_is_read_without_its_model_of_scores(tmp_path: Path) -> None:
+def test_a_file_of_version_3_is_read_without_its_model_of_scores(
+    tmp_path: Path,
+) -> None:
     row = {"names": ["a"], "scale": [2], "weights": [1], "temperature": 1, "first": 5.0}
-    row |= {"trees": [{"names": ["a"], "thresholds": [0], "leaves": [1, 2]}], "quality": []}
+    row |= {
+        "trees": [{"names": ["a"], "thresholds": [0], "leaves": [1, 2]}],
+        "quality": [],
+    }
     content = {"format": "visualjudge-local", "version": 3, "tasks": {"keypoint": row}}
     (tmp_path / "old.vj").write_text(json.dumps(content))
-    assert load(tmp_path / "old.vj").tasks["keypoint"].log_odds({"a": 1.0}, {"a": 0.0}) == 0.5
+    assert (
+        load(tmp_path / "old.vj").tasks["keypoint"].log_odds({"a": 1.0}, {"a": 0.0})
+        == 0.5
+    )
 
 
 def test_predictions_of_equal_score_make_no_pair() -> None:
-    assert pairs_of([Sample("i", "g", {"a": 1.0}, 5.0), Sample("i", "g", {"a": 2.0}, 5.0)]) == []
+    assert (
+        pairs_of([Sample("i", "g", {"a": 1.0}, 5.0), Sample("i", "g", {"a": 2.0}, 5.0)])
+        == []
+    )
 
 
 @given(
-    st.dictionaries(st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)),
-    st.dictionaries(st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)),
+    st.dictionaries(
+        st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)
+    ),
+    st.dictionaries(
+        st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)
+    ),
 )
 def test_exchanging_the_options_turns_the_log_odds_round(
     one: dict[str, float], two: dict[str, float]
@@ -94,7 +111,9 @@ def test_exchanging_the_options_turns_the_log_odds_round(
 def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
     rows = samples(10)
     path = tmp_path / "model.vj"  # type: ignore[operator]
-    save(Model({"keypoint": fit(pairs_of(rows)).weights}, {"trained_on": "a test"}), path)
+    save(
+        Model({"keypoint": fit(pairs_of(rows)).weights}, {"trained_on": "a test"}), path
+    )
     again = load(path)
     assert again.card["trained_on"] == "a test"
     assert again.tasks["keypoint"] == fit(pairs_of(rows)).weights

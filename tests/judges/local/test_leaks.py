@@ -42,7 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def interval(done: Fitted) -> tuple[float, float]:
     hits, cases = (
-        np.array([getattr(row, name) for row in done.right]) for name in ("hits", "pairs")
+        np.array([getattr(row, name) for row in done.right])
+        for name in ("hits", "pairs")
     )
     found = shares(hits, cases)
     return float(found.low[0]), float(found.high[0])
@@ -89,17 +90,25 @@ def without_truth(question: Question) -> Question:
 
 def test_without_any_truth_the_verdicts_are_the_same_bytes(folder: Path) -> None:
     build(
-        folder / "data", folder / "dataset", BuildOptions(tasks=TASKS, subsets=("judge_analysis",))
+        folder / "data",
+        folder / "dataset",
+        BuildOptions(tasks=TASKS, subsets=("judge_analysis",)),
     )
     questions = list(load_dataset(folder / "dataset").questions)
-    chosen = [q for kind in ("pairwise", "ranking") for q in questions if q.question_type == kind][
-        ::7
-    ]
+    chosen = [
+        q
+        for kind in ("pairwise", "ranking")
+        for q in questions
+        if q.question_type == kind
+    ][::7]
 
     def said(root: Path, asked: list[Question]) -> list[bytes]:
         judge = local_judge("default", root)
         verdicts = [asyncio.run(judge(Ask(question))).verdict for question in asked]
-        return [orjson.dumps(verdict_line(replace(verdict, latency_s=0.0))) for verdict in verdicts]
+        return [
+            orjson.dumps(verdict_line(replace(verdict, latency_s=0.0)))
+            for verdict in verdicts
+        ]
 
     told = said(folder / "dataset", chosen)
     bare = folder / "bare"

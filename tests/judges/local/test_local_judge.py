@@ -29,11 +29,22 @@ from visualjudge.options import BuildOptions
 from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.features import nearness_of
 from visualjudge.vision.encode import encode
-from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Detection,
+    Detections,
+    Prediction,
+    WholeImage,
+)
 from visualjudge.vision.view import Given, strided
 
 TASKS = (
-    *("object_detection", "instance_segmentation", "depth_estimation", "lowlevel-deblur"),
+    *(
+        "object_detection",
+        "instance_segmentation",
+        "depth_estimation",
+        "lowlevel-deblur",
+    ),
     *("keypoint", "generation_editing"),
 )
 
@@ -42,7 +53,11 @@ TASKS = (
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     root = tmp_path_factory.mktemp("local")
     make_folder(root / "data", tasks=TASKS)
-    build(root / "data", root / "dataset", BuildOptions(tasks=TASKS, subsets=("judge_analysis",)))
+    build(
+        root / "data",
+        root / "dataset",
+        BuildOptions(tasks=TASKS, subsets=("judge_analysis",)),
+    )
     return load_dataset(root / "dataset")
 
 
@@ -52,7 +67,9 @@ def asked(dataset: Dataset, question: Question, order: str = "AB") -> Judged:
 
 
 def of(dataset: Dataset, task: str, kind: str, count: int = 12) -> list[Question]:
-    return [q for q in dataset.questions if q.task == task and q.question_type == kind][:count]
+    return [q for q in dataset.questions if q.task == task and q.question_type == kind][
+        :count
+    ]
 
 
 @pytest.mark.parametrize("task", TASKS[:4])
@@ -60,7 +77,10 @@ def test_both_orders_give_the_same_answer_and_complementary_probabilities(
     dataset: Dataset, task: str
 ) -> None:
     for question in of(dataset, task, "pairwise"):
-        one, two = asked(dataset, question).verdict, asked(dataset, question, "BA").verdict
+        one, two = (
+            asked(dataset, question).verdict,
+            asked(dataset, question, "BA").verdict,
+        )
         assert (one.value, one.status) == (two.value, two.status)
         if one.status == "ok":
             assert one.probability_a == pytest.approx(two.probability_a, abs=1e-12)
@@ -90,7 +110,10 @@ def test_a_blurred_and_a_noisy_restoration_are_seen(worse: str) -> None:
     clean = skimage.data.coffee()[:200, :240]
     given = cv2.GaussianBlur(clean, (0, 0), 3)
     noise = np.random.default_rng(1).normal(0, 25, clean.shape)
-    spoilt = {"blurred": given, "noisy": np.clip(clean + noise, 0, 255).astype(np.uint8)}[worse]
+    spoilt = {
+        "blurred": given,
+        "noisy": np.clip(clean + noise, 0, 255).astype(np.uint8),
+    }[worse]
     assert preferred("lowlevel-deblur", WholeImage(clean), WholeImage(spoilt), given)
 
 
@@ -98,10 +121,16 @@ def test_a_blurred_and_a_noisy_restoration_are_seen(worse: str) -> None:
 def test_what_it_was_not_trained_for_is_declined(dataset: Dataset, task: str) -> None:
     for question in of(dataset, task, "pairwise"):
         verdict = asked(dataset, question).verdict
-        assert (verdict.value, verdict.status, verdict.cause) == ("Failed", "refusal", "declined")
+        assert (verdict.value, verdict.status, verdict.cause) == (
+            "Failed",
+            "refusal",
+            "declined",
+        )
 
 
-def test_rankings_have_the_form_of_an_answer_and_scores_are_declined(dataset: Dataset) -> None:
+def test_rankings_have_the_form_of_an_answer_and_scores_are_declined(
+    dataset: Dataset,
+) -> None:
     for question in of(dataset, "lowlevel-deblur", "ranking"):
         value = asked(dataset, question).verdict.value
         assert sorted(str(value)) == list("ABCDE")[: len(question.annotation_ids)]
@@ -124,7 +153,9 @@ def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> N
     assert all(len(chosen) == 1 for chosen in by_pair.values())
 
 
-def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(dataset: Dataset) -> None:
+def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(
+    dataset: Dataset,
+) -> None:
     looks = QuestionFeatures(dataset.root)
     questions = [q for q in dataset.questions if q.task in TASKS[:2]]
     with ThreadPoolExecutor(8) as threads:
@@ -133,12 +164,19 @@ def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(dataset:
     for question, features in zip(questions, options, strict=True):
         for name, option in zip(question.annotation_ids, features, strict=True):
             seen.setdefault(name, []).append((question.encoding, option))
-    assert max(len({encoding for encoding, _ in places}) for places in seen.values()) > 1
-    assert all(option is places[0][1] for places in seen.values() for _, option in places)
+    assert (
+        max(len({encoding for encoding, _ in places}) for places in seen.values()) > 1
+    )
+    assert all(
+        option is places[0][1] for places in seen.values() for _, option in places
+    )
 
 
 def test_what_is_shown_tells_nothing_of_the_truth(dataset: Dataset) -> None:
-    lines = [json.loads(line) for line in (dataset.root / PREDICTIONS).read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (dataset.root / PREDICTIONS).read_text().splitlines()
+    ]
     assert {name for line in lines for name in line} <= {
         "task",
         "annotation_id",

@@ -30,7 +30,9 @@ def test_a_scene_is_the_same_each_time_and_another_number_another() -> None:
 
 def test_a_degraded_scene_is_worse_but_the_same_each_time() -> None:
     clean = scene(3).photo.pixels
-    rain, again = (degraded(clean, "lowlevel-derain", np.random.default_rng(1)) for _ in range(2))
+    rain, again = (
+        degraded(clean, "lowlevel-derain", np.random.default_rng(1)) for _ in range(2)
+    )
     assert np.array_equal(rain, again)
     assert np.abs(rain.astype(int) - clean).mean() > 0.5
 
@@ -50,7 +52,9 @@ def test_the_script_trains_on_a_data_folder(
     make_folder(tmp_path / "data", tasks=("object_detection",))
     out = tmp_path / "model.vj"
     monkeypatch.setattr(
-        sys, "argv", ["train_local", "--data", str(tmp_path / "data"), "--out", str(out)]
+        sys,
+        "argv",
+        ["train_local", "--data", str(tmp_path / "data"), "--out", str(out)],
     )
     main()
     assert "object_detection: " in capsys.readouterr().out

@@ -56,8 +56,13 @@ def test_an_image_that_is_none_is_refused(image: Any) -> None:
 
 
 def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
-    image = np.random.default_rng(0).integers(0, 256, (50, 60, 3), dtype=np.uint8)[:, ::-1]
-    before, payload = image.copy(), {"detections": [{"label": "a", "bbox": [5, 5, 40, 40]}]}
+    image = np.random.default_rng(0).integers(0, 256, (50, 60, 3), dtype=np.uint8)[
+        :, ::-1
+    ]
+    before, payload = (
+        image.copy(),
+        {"detections": [{"label": "a", "bbox": [5, 5, 40, 40]}]},
+    )
     first = encode("object_detection", "0305", payload, image)
     second = encode("object_detection", "0305", payload, image)
     assert np.array_equal(image, before)
@@ -70,33 +75,50 @@ def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
 )
 def test_encodings_made_together_are_those_made_alone(task: str) -> None:
     rng = np.random.default_rng(0)
-    image, blob = rng.integers(0, 256, (60, 70, 3), dtype=np.uint8), np.zeros((60, 70), bool)
+    image, blob = (
+        rng.integers(0, 256, (60, 70, 3), dtype=np.uint8),
+        np.zeros((60, 70), bool),
+    )
     blob[10:40, 20:50] = True
     payload = {
         "instance_segmentation": {
-            "instances": [{"label": k, "segmentation": m} for k, m in (("a", blob), ("b", ~blob))]
+            "instances": [
+                {"label": k, "segmentation": m} for k, m in (("a", blob), ("b", ~blob))
+            ]
         },
         "referring_segmentation": {"segmentation": blob},
         "depth_estimation": {"depth": np.where(blob, 0, rng.uniform(1, 9, blob.shape))},
     }[task]
     together = dict(
-        encode_each(task, [row.stem for row in encodings(task)], payload, image, expression="it")
+        encode_each(
+            task, [row.stem for row in encodings(task)], payload, image, expression="it"
+        )
     )
     for stem, found in together.items():
         alone = encode(task, stem, payload, image, expression="it")
-        assert (found.text, found.legend, found.colors) == (alone.text, alone.legend, alone.colors)
+        assert (found.text, found.legend, found.colors) == (
+            alone.text,
+            alone.legend,
+            alone.colors,
+        )
         assert (found.image is None and alone.image is None) or np.array_equal(
             found.image, alone.image
         )
     combos = [row.style for row in encodings(task) if row.kind == "combo"]
     assert all(
-        any(together[s].image is together[c.pixel].image for s in together if s != c.pixel)
+        any(
+            together[s].image is together[c.pixel].image
+            for s in together
+            if s != c.pixel
+        )
         for c in combos
     )
 
 
 def test_list_of_encodings_is_printed_as_json() -> None:
-    result = CliRunner().invoke(app, ["show", "encodings", "--task", "depth_estimation", "--json"])
+    result = CliRunner().invoke(
+        app, ["show", "encodings", "--task", "depth_estimation", "--json"]
+    )
     rows = json.loads(result.stdout)
     assert [row["stem"] for row in rows] == ["plasma", "turbo", "gray"]
     assert rows[0]["style"] == {"colormap": "plasma"}
@@ -134,12 +156,14 @@ def test_a_tie_goes_to_the_lower_index_and_background_wins_its_own() -> None:
     other[:, 2:4] = True
     payload = {
         "instances": [
-            {"label": k, "segmentation": m} for k, m in (("a", other), ("b", other), ("c", half))
+            {"label": k, "segmentation": m}
+            for k, m in (("a", other), ("b", other), ("c", half))
         ]
     }
     image = np.zeros((64, 64, 3), np.uint8)
     grid = grid_of(
-        Scene(read_prediction("instance_segmentation", payload, size=(64, 64)), image), merged=False
+        Scene(read_prediction("instance_segmentation", payload, size=(64, 64)), image),
+        merged=False,
     )
     assert grid.index[0, :3].tolist() == [0, 1, 0]
 
@@ -156,7 +180,9 @@ def test_tags_keep_off_each_other_where_there_is_room() -> None:
         canvas = np.zeros_like(pixels)
         draw_tags(canvas, [anchor])
         alone.append(int((canvas == anchor.color).all(axis=2).sum()))
-    assert [int((pixels == anchor.color).all(axis=2).sum()) for anchor in anchors] == alone
+    assert [
+        int((pixels == anchor.color).all(axis=2).sum()) for anchor in anchors
+    ] == alone
 
 
 def test_letters_the_font_lacks_are_written_as_code_points() -> None:
@@ -165,7 +191,8 @@ def test_letters_the_font_lacks_are_written_as_code_points() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["交通信号灯", "信号機ねこ", "고양이", "قطة", "बिल्ली", "Кошка", "Γάτα", "חתול"]
+    "label",
+    ["交通信号灯", "信号機ねこ", "고양이", "قطة", "बिल्ली", "Кошка", "Γάτα", "חתול"],
 )
 def test_words_of_any_script_are_drawn_as_such(label: str) -> None:
     assert words(label) == label
@@ -201,7 +228,10 @@ def test_a_polygon_has_three_vertices_and_fills_back(shape: tuple[int, int]) -> 
     mask[10 : 10 + shape[0], 20 : 20 + shape[1]] = 1
     payload = {"instances": [{"label": "dog", "segmentation": mask}]}
     text = encode(
-        "instance_segmentation", "text_polygon", payload, np.zeros((40, 40, 3), np.uint8)
+        "instance_segmentation",
+        "text_polygon",
+        payload,
+        np.zeros((40, 40, 3), np.uint8),
     ).text
     (part,) = json.loads(text or "")
     assert len(part["polygon"]) == 3
@@ -226,8 +256,12 @@ def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
     assert wanted[1].any()
 
 
-@pytest.mark.parametrize("stem", ["text_matrix", "text_subsample", "pixel_ss0_m0", "pixel_ss0_m1"])
-def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(stem: str) -> None:
+@pytest.mark.parametrize(
+    "stem", ["text_matrix", "text_subsample", "pixel_ss0_m0", "pixel_ss0_m1"]
+)
+def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(
+    stem: str,
+) -> None:
     """Option A lacks a class that option B has; both number "car" alike."""
     image = np.full((512, 512, 3), 90, np.uint8)
 
@@ -239,7 +273,11 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(stem: str
             segments.append({"label": label, "segmentation": mask})
         classes = ["building", "car", "pedestrian", "road"]
         shown = encode(
-            "semantic_segmentation", stem, {"segments": segments}, image, classes=classes
+            "semantic_segmentation",
+            stem,
+            {"segments": segments},
+            image,
+            classes=classes,
         )
         return shown.text or shown.legend or ""
 
@@ -248,7 +286,9 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(stem: str
         assert '"1":"road"' not in text
 
 
-@pytest.mark.parametrize("row", encodings("semantic_segmentation"), ids=lambda row: row.stem)
+@pytest.mark.parametrize(
+    "row", encodings("semantic_segmentation"), ids=lambda row: row.stem
+)
 def test_segments_of_one_label_are_encoded_as_their_union(row: Encoding) -> None:
     """The second cat, and the hole in the first."""
     cats = np.zeros((2, 96, 128), np.uint8)
@@ -273,7 +313,9 @@ def test_a_referred_region_is_number_one_whatever_else_is_referred_to() -> None:
     for stem in ("text_matrix", "text_subsample", "pixel_ss0_m0"):
         shown = encode("referring_segmentation", stem, {"segmentation": mask}, image,
                        classes=["another", "the dog"], expression="the dog")  # fmt: skip
-        assert '"1":"the dog"' in (shown.text or "") or "1 is the dog" in (shown.legend or "")
+        assert '"1":"the dog"' in (shown.text or "") or "1 is the dog" in (
+            shown.legend or ""
+        )
 
 
 def test_symbols_close_up_where_there_are_more_classes_than_symbols() -> None:

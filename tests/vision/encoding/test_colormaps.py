@@ -44,7 +44,10 @@ def test_nearness_is_that_of_numpys_percentiles(name: str, share: float) -> None
     low, high = np.nanpercentile(values, [2, 98])
     wanted = 255 * (1 - np.clip((values - low) / (high - low), 0, 1))
     shown = encode(
-        "depth_estimation", "gray", DepthMap(values), np.zeros((*values.shape, 3), np.uint8)
+        "depth_estimation",
+        "gray",
+        DepthMap(values),
+        np.zeros((*values.shape, 3), np.uint8),
     ).image
     assert shown is not None
     assert not shown[np.isnan(values)].any()

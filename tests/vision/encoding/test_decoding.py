@@ -29,13 +29,17 @@ SIDES = st.integers(1, 70)
 
 
 def noise(height: int, width: int, seed: int = 0) -> Pixels:
-    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    return np.random.default_rng(seed).integers(
+        0, 256, (height, width, 3), dtype=np.uint8
+    )
 
 
 @st.composite
 def masks(draw: st.DrawFn, most: int = 4) -> tuple[Pixels, list[BoolArray]]:
     height, width = draw(SIDES), draw(SIDES)
-    found = draw(st.lists(hnp.arrays(np.bool_, (height, width)), min_size=0, max_size=most))
+    found = draw(
+        st.lists(hnp.arrays(np.bool_, (height, width)), min_size=0, max_size=most)
+    )
     return noise(height, width), found
 
 
@@ -45,7 +49,9 @@ def instances(found: list[BoolArray], label: str = "a") -> dict[str, Any]:
 
 @SLOW
 @given(masks())
-def test_rle_text_decodes_to_the_exact_masks(scene: tuple[Pixels, list[BoolArray]]) -> None:
+def test_rle_text_decodes_to_the_exact_masks(
+    scene: tuple[Pixels, list[BoolArray]],
+) -> None:
     image, found = scene
     rows = json.loads(
         encode("instance_segmentation", "text_rle", instances(found), image).text or ""
@@ -75,7 +81,12 @@ def test_a_box_is_dashes_just_outside_the_mask() -> None:
     image, mask = noise(120, 160), np.zeros((120, 160), bool)
     mask[30:90, 40:120] = True
     boxed, bare = (
-        encode("instance_segmentation", f"pixel_ss1_m0_o0_l0_c0_b{k}", instances([mask]), image)
+        encode(
+            "instance_segmentation",
+            f"pixel_ss1_m0_o0_l0_c0_b{k}",
+            instances([mask]),
+            image,
+        )
         for k in (1, 0)
     )
     assert boxed.image is not None and bare.image is not None
@@ -94,7 +105,8 @@ def test_matrix_holds_the_index_that_covers_most_of_each_cell(
 ) -> None:
     image, found = scene
     told = json.loads(
-        encode("instance_segmentation", "text_matrix", instances(found), image).text or ""
+        encode("instance_segmentation", "text_matrix", instances(found), image).text
+        or ""
     )
     cell = cell_side(image.shape[:2])  # type: ignore[arg-type]
     bare = ~np.any(found, axis=0) if found else np.ones(image.shape[:2], bool)
@@ -108,14 +120,18 @@ def test_matrix_holds_the_index_that_covers_most_of_each_cell(
 
 @SLOW
 @given(masks(most=2))
-def test_symbols_say_the_same_as_the_matrix(scene: tuple[Pixels, list[BoolArray]]) -> None:
+def test_symbols_say_the_same_as_the_matrix(
+    scene: tuple[Pixels, list[BoolArray]],
+) -> None:
     image, found = scene
     segments = {
-        "segments": [{"label": f"c{k}", "segmentation": mask} for k, mask in enumerate(found)]
+        "segments": [
+            {"label": f"c{k}", "segmentation": mask} for k, mask in enumerate(found)
+        ]
     }
-    matrix = json.loads(encode("semantic_segmentation", "text_matrix", segments, image).text or "")[
-        "matrix"
-    ]
+    matrix = json.loads(
+        encode("semantic_segmentation", "text_matrix", segments, image).text or ""
+    )["matrix"]
     grid = json.loads(
         encode("semantic_segmentation", "text_subsample", segments, image).text or ""
     )["grid"]
@@ -129,10 +145,14 @@ def test_symbols_say_the_same_as_the_matrix(scene: tuple[Pixels, list[BoolArray]
 def test_polygons_fill_back_to_the_mask_without_its_holes(
     seed: int, sigma: float, share: float
 ) -> None:
-    field = ndimage.gaussian_filter(np.random.default_rng(seed).standard_normal((90, 120)), sigma)
+    field = ndimage.gaussian_filter(
+        np.random.default_rng(seed).standard_normal((90, 120)), sigma
+    )
     mask = field > np.quantile(field, 1 - share)
     rows = json.loads(
-        encode("instance_segmentation", "text_polygon", instances([mask]), noise(90, 120)).text
+        encode(
+            "instance_segmentation", "text_polygon", instances([mask]), noise(90, 120)
+        ).text
         or ""
     )
     filled = ndimage.binary_fill_holes(mask)
@@ -140,17 +160,30 @@ def test_polygons_fill_back_to_the_mask_without_its_holes(
     for row in rows:
         cv2.fillPoly(back, [np.array(row["polygon"], np.int32)], 1)
     assert (filled & (back > 0)).sum() / (filled | (back > 0)).sum() >= 0.95
-    assert len(rows) == cv2.connectedComponents(filled.astype(np.uint8), connectivity=8)[0] - 1
+    assert (
+        len(rows)
+        == cv2.connectedComponents(filled.astype(np.uint8), connectivity=8)[0] - 1
+    )
 
 
 def test_a_rectangle_has_a_polygon_of_four_vertices() -> None:
     mask = np.zeros((60, 60), bool)
     mask[10:40, 5:50] = True
     rows = json.loads(
-        encode("referring_segmentation", "text_polygon", {"segmentation": mask}, noise(60, 60)).text
+        encode(
+            "referring_segmentation",
+            "text_polygon",
+            {"segmentation": mask},
+            noise(60, 60),
+        ).text
         or ""
     )
-    assert sorted(map(tuple, rows[0]["polygon"])) == [(5, 10), (5, 39), (49, 10), (49, 39)]
+    assert sorted(map(tuple, rows[0]["polygon"])) == [
+        (5, 10),
+        (5, 39),
+        (49, 10),
+        (49, 39),
+    ]
 
 
 boxes_anywhere = st.tuples(*[st.floats(-200, 300)] * 2, *[st.floats(0, 250)] * 2)
@@ -163,7 +196,9 @@ def test_boxes_change_only_their_borders_and_only_to_their_colour(
 ) -> None:
     image = noise(height, width)
     detections = [{"label": "a", "bbox": [x, y, x + w, y + h]} for x, y, w, h in boxes]
-    shown = encode("object_detection", "pixel_s0_m0", {"detections": detections}, image).image
+    shown = encode(
+        "object_detection", "pixel_s0_m0", {"detections": detections}, image
+    ).image
     assert shown is not None
     changed = (shown != image).any(axis=2)
     assert (shown[changed] == color_at(0)).all()
@@ -177,7 +212,10 @@ def test_boxes_change_only_their_borders_and_only_to_their_colour(
         x1, y1, x2, y2 = max(0, x), max(0, y), min(width, x + w), min(height, y + h)
         inside = (rows >= y1 - 1) & (rows <= y2) & (cols >= x1 - 1) & (cols <= x2)
         deep = (
-            (rows >= y1 + reach) & (rows < y2 - reach) & (cols >= x1 + reach) & (cols < x2 - reach)
+            (rows >= y1 + reach)
+            & (rows < y2 - reach)
+            & (cols >= x1 + reach)
+            & (cols < x2 - reach)
         )
         near |= inside & ~deep
     assert not (changed & ~near).any()
@@ -186,7 +224,9 @@ def test_boxes_change_only_their_borders_and_only_to_their_colour(
 def test_lone_box_reads_back_from_its_outline() -> None:
     image = np.zeros((200, 300, 3), np.uint8)
     box = {"label": "a", "bbox": [30.4, 40.6, 150.2, 120.7]}
-    shown = encode("object_detection", "pixel_s0_m0", {"detections": [box]}, image).image
+    shown = encode(
+        "object_detection", "pixel_s0_m0", {"detections": [box]}, image
+    ).image
     assert shown is not None
     ys, xs = np.nonzero(shown.any(axis=2))
     assert (xs.min(), ys.min(), xs.max() + 1, ys.max() + 1) == (30, 41, 150, 121)
@@ -202,7 +242,10 @@ def test_small_instance_stays_visible_over_large() -> None:
         ]
     }
     shown = encode(
-        "instance_segmentation", "pixel_ss1_m0_o1_l1_c0_b1", both, np.zeros((40, 40, 3), np.uint8)
+        "instance_segmentation",
+        "pixel_ss1_m0_o1_l1_c0_b1",
+        both,
+        np.zeros((40, 40, 3), np.uint8),
     )
     assert shown.image is not None
     assert (shown.image[20, 20] == shown.colors["small"]).all()
@@ -211,15 +254,21 @@ def test_small_instance_stays_visible_over_large() -> None:
 @SLOW
 @given(
     st.lists(
-        hnp.arrays(np.float64, (17, 3), elements=st.floats(-50, 150).map(lambda v: round(v, 2))),
+        hnp.arrays(
+            np.float64, (17, 3), elements=st.floats(-50, 150).map(lambda v: round(v, 2))
+        ),
         max_size=3,
     )
 )
-def test_keypoint_texts_give_the_coordinates_back_to_one_decimal(people: list[Any]) -> None:
+def test_keypoint_texts_give_the_coordinates_back_to_one_decimal(
+    people: list[Any],
+) -> None:
     persons = {"persons": [{"keypoints": person.ravel().tolist()} for person in people]}
     image = noise(100, 100)
     flat = json.loads(encode("keypoint", "text_flat_list", persons, image).text or "")
-    keyed = json.loads(encode("keypoint", "text_part_keyed_json", persons, image).text or "")
+    keyed = json.loads(
+        encode("keypoint", "text_part_keyed_json", persons, image).text or ""
+    )
     coco = json.loads(encode("keypoint", "text_coco_style", persons, image).text or "")
     for k, person in enumerate(people):
         for j, (x, y, v) in enumerate(person.tolist()):
@@ -236,7 +285,9 @@ def test_absent_keypoint_is_never_drawn_and_limbs_need_both_ends() -> None:
     points[15:18] = [20.0, 20.0, 2]  # left shoulder
     points[21:24] = [80.0, 80.0, 0]  # left elbow: coordinates, but not there
     image = np.zeros((100, 100, 3), np.uint8)
-    shown = encode("keypoint", "pixel_s1_c0_m0", {"persons": [{"keypoints": points}]}, image).image
+    shown = encode(
+        "keypoint", "pixel_s1_c0_m0", {"persons": [{"keypoints": points}]}, image
+    ).image
     assert shown is not None
     ys, xs = np.nonzero(shown.any(axis=2))
     assert xs.max() < 30
@@ -249,7 +300,9 @@ def test_keypoint_at_the_end_of_the_world_draws_the_limb_towards_it() -> None:
     points[15:18] = [50.0, 50.0, 2]
     points[21:24] = [1e13, 50.0, 2]
     image = np.zeros((100, 100, 3), np.uint8)
-    shown = encode("keypoint", "pixel_s1_c1_m0", {"persons": [{"keypoints": points}]}, image).image
+    shown = encode(
+        "keypoint", "pixel_s1_c1_m0", {"persons": [{"keypoints": points}]}, image
+    ).image
     assert shown is not None
     assert shown[50, 51:].any(axis=1).all()
 
@@ -263,7 +316,9 @@ def test_depth_goes_from_near_to_far_and_invalid_is_black(inverse: bool) -> None
     assert shown is not None
     assert not shown[0, :3].any()
     bright, dark = (
-        (shown[-1, -1, 0], shown[0, 3, 0]) if inverse else (shown[0, 3, 0], shown[-1, -1, 0])
+        (shown[-1, -1, 0], shown[0, 3, 0])
+        if inverse
+        else (shown[0, 3, 0], shown[-1, -1, 0])
     )
     assert (bright, dark) == (255, 0)
     low, high = np.percentile(depth[np.isfinite(depth) & (depth != 0)], [2, 98])
@@ -272,7 +327,9 @@ def test_depth_goes_from_near_to_far_and_invalid_is_black(inverse: bool) -> None
 
 
 def test_constant_depth_is_the_middle_of_the_colour_map() -> None:
-    shown = encode("depth_estimation", "gray", {"depth": np.full((4, 5), 3.0)}, noise(4, 5)).image
+    shown = encode(
+        "depth_estimation", "gray", {"depth": np.full((4, 5), 3.0)}, noise(4, 5)
+    ).image
     assert shown is not None
     assert set(shown.ravel().tolist()) == {128}
 
@@ -308,7 +365,9 @@ def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(
     assert shown.image is not None
     assert shown.image.shape == image.shape
     assert shown.colors == {label: color_at(0)}
-    rows = json.loads(encode("object_detection", "text_xyxy", detections, image).text or "")
+    rows = json.loads(
+        encode("object_detection", "text_xyxy", detections, image).text or ""
+    )
     assert rows == [{"label": label, "bbox": [1, 1, width, height]}]
 
 
@@ -326,10 +385,14 @@ def test_three_hundred_instances_of_two_hundred_classes_are_encoded_every_way() 
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 90), (90, 1), (2, 3)])
-def test_images_a_pixel_high_or_wide_are_encoded_every_way(size: tuple[int, int]) -> None:
+def test_images_a_pixel_high_or_wide_are_encoded_every_way(
+    size: tuple[int, int],
+) -> None:
     image, whole = noise(*size), np.ones(size, bool)
     payloads: dict[str, Any] = {
-        "object_detection": {"detections": [{"label": "a", "bbox": [-3.0, -3.0, 99.0, 99.0]}]},
+        "object_detection": {
+            "detections": [{"label": "a", "bbox": [-3.0, -3.0, 99.0, 99.0]}]
+        },
         "instance_segmentation": instances([whole]),
         "semantic_segmentation": {"segments": [{"label": "a", "segmentation": whole}]},
         "referring_segmentation": {"segmentation": whole},

@@ -35,9 +35,17 @@ def test_marks_are_placed_by_shaping(label: str) -> None:
     assert all(run.shaped for run in runs(label))
 
 
-def test_a_font_file_with_other_content_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "_PACKAGED", tuple((*one[:2], "0" * 64) for one in fonts._PACKAGED))
-    assert [font_file.__wrapped__(font) is None for font in (0, 1, 2)] == [False, True, True]
+def test_a_font_file_with_other_content_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        fonts, "_PACKAGED", tuple((*one[:2], "0" * 64) for one in fonts._PACKAGED)
+    )
+    assert [font_file.__wrapped__(font) is None for font in (0, 1, 2)] == [
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("font", range(5))
@@ -48,7 +56,9 @@ def test_the_letters_of_a_font_are_those_that_freetype_finds(font: int) -> None:
     some = [*range(33, 0x30000, 211), *sorted(known)[::23], *range(0x900, 0x980)]
     letters = [chr(code) for code in some if not 0xD800 <= code < 0xE000]
     visible = [one for one in letters if not one.isspace() and category(one) != "Cf"]
-    assert [has_letter(font, one) for one in visible] == [ord(one) in known for one in visible]
+    assert [has_letter(font, one) for one in visible] == [
+        ord(one) in known for one in visible
+    ]
 
 
 def test_chinese_has_the_chinese_form_of_its_letters() -> None:

@@ -52,15 +52,24 @@ def least_difference(vision: str, count: int) -> float:
 
 @pytest.mark.parametrize(
     ("vision", "of_8", "of_32"),
-    [("normal", 24, 12.5), ("protanopia", 9.5, 6), ("deuteranopia", 16, 6), ("tritanopia", 15, 6)],
+    [
+        ("normal", 24, 12.5),
+        ("protanopia", 9.5, 6),
+        ("deuteranopia", 16, 6),
+        ("tritanopia", 15, 6),
+    ],
 )
-def test_palette_colours_differ_for_all_eyes(vision: str, of_8: float, of_32: float) -> None:
+def test_palette_colours_differ_for_all_eyes(
+    vision: str, of_8: float, of_32: float
+) -> None:
     assert least_difference(vision, 8) >= of_8
     assert least_difference(vision, 32) >= of_32
 
 
 def test_palette_has_32_saturated_colours_with_names_of_their_own() -> None:
-    assert len({name for name, _ in PALETTE}) == len({color for _, color in PALETTE}) == 32
+    assert (
+        len({name for name, _ in PALETTE}) == len({color for _, color in PALETTE}) == 32
+    )
     assert min(max(color) - min(color) for _, color in PALETTE) >= 40
 
 
@@ -80,7 +89,8 @@ def test_random_colours_are_distinct_and_no_palette_colours() -> None:
 def test_a_label_keeps_its_colour_whatever_else_is_predicted() -> None:
     classes = ["cat", "dog", "bird"]
     alone, beside = (
-        label_colors(classes, labels)[0]["bird"] for labels in (["bird"], ["dog", "bird", "cat"])
+        label_colors(classes, labels)[0]["bird"]
+        for labels in (["bird"], ["dog", "bird", "cat"])
     )
     assert alone == beside == color_at(2)
 
@@ -115,6 +125,10 @@ def test_the_combo_of_instances_colours_each_instance_without_a_legend() -> None
     halves[0][5:35, 5:25] = halves[1][5:35, 35:55] = True
     items = [{"label": "person", "segmentation": half} for half in halves]
     prediction = {"instances": items}
-    shown = encode("instance_segmentation", "1742", prediction, np.zeros((40, 60, 3), np.uint8))
+    shown = encode(
+        "instance_segmentation", "1742", prediction, np.zeros((40, 60, 3), np.uint8)
+    )
     assert shown.legend is None and not shown.colors
-    assert shown.image is not None and (shown.image[20, 15] != shown.image[20, 45]).any()
+    assert (
+        shown.image is not None and (shown.image[20, 15] != shown.image[20, 45]).any()
+    )

@@ -48,7 +48,9 @@ def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
         group = graded(task, error_type, truth_of(task), SCENE, seed=7, key=key)
         assert len(group) >= 2, "a group of one asks nothing"
         correlations.append(
-            spearmanr([g.severity for g in group], [g.final_score for g in group]).statistic
+            spearmanr(
+                [g.severity for g in group], [g.final_score for g in group]
+            ).statistic
         )
         assert all(0 <= g.final_score < 10 for g in group)
     assert np.mean(correlations) <= -0.9
@@ -59,7 +61,9 @@ def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) 
     runs = [
         [
             repr(content(p))
-            for _, p in perturbed(task, error_type, truth_of(task), SCENE, seed=3, key="k")
+            for _, p in perturbed(
+                task, error_type, truth_of(task), SCENE, seed=3, key="k"
+            )
         ]
         for _ in "ab"
     ]
@@ -67,7 +71,9 @@ def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) 
 
 
 @settings(max_examples=30)
-@given(st.integers(0, 10_000), st.sampled_from(["localization", "background", "duplicate"]))
+@given(
+    st.integers(0, 10_000), st.sampled_from(["localization", "background", "duplicate"])
+)
 def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> None:
     for _, prediction in perturbed(
         "object_detection", error_type, TRUTHS["detection"], SCENE, seed=1, key=key
@@ -96,13 +102,19 @@ def test_inversion_exchanges_left_and_right_of_one_part() -> None:
     before, after = standing(40).keypoints, mildest.items[0].keypoints
     changed = np.flatnonzero((before != after).any(axis=1)).tolist()
     assert changed
-    assert all(np.array_equal(after[k], before[k + 1 if k % 2 else k - 1]) for k in changed)
+    assert all(
+        np.array_equal(after[k], before[k + 1 if k % 2 else k - 1]) for k in changed
+    )
 
 
 def test_a_person_without_keypoints_and_box_stays_as_it_is() -> None:
-    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(float)
+    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(
+        float
+    )
     truth = People((Person(np.zeros((17, 3))), Person(points)))
-    (first, *_) = perturbed("keypoint", "jitter", truth, ErrorScene((40, 40)), seed=0, key="k")
+    (first, *_) = perturbed(
+        "keypoint", "jitter", truth, ErrorScene((40, 40)), seed=0, key="k"
+    )
     assert not first[1].items[0].present.any()
     assert (first[1].items[1].keypoints != points).any()
 
@@ -114,19 +126,29 @@ def test_a_mask_without_pixels_is_put_nowhere_else() -> None:
     masks = [{"label": "dog", "segmentation": mask} for mask in (empty, full)]
     truth = read_prediction("instance_segmentation", {"instances": masks})
     found = graded(
-        "instance_segmentation", "background", truth, ErrorScene(size, ("dog",), 3), seed=1, key="a"
+        "instance_segmentation",
+        "background",
+        truth,
+        ErrorScene(size, ("dog",), 3),
+        seed=1,
+        key="a",
     )
     assert found
     assert all(mask.area for one in found for mask in one.prediction.regions()[2:])
 
 
 def test_swap_needs_two_people() -> None:
-    assert graded("keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0) == []
+    assert (
+        graded("keypoint", "swap", People((standing(40),)), SCENE, seed=1, key=0) == []
+    )
 
 
 def test_what_remains_of_a_degradation_needs_the_degraded_image() -> None:
     truth = TRUTHS["restoration"]
-    assert graded("lowlevel-deblur", "residual", truth, ErrorScene(SIZE), seed=1, key=0) == []
+    assert (
+        graded("lowlevel-deblur", "residual", truth, ErrorScene(SIZE), seed=1, key=0)
+        == []
+    )
     assert graded("lowlevel-deblur", "residual", truth, SCENE, seed=1, key=0)
 
 
@@ -148,18 +170,31 @@ def test_unknown_error_type_is_refused_with_those_there_are() -> None:
 
 def test_every_severity_of_a_swap_lowers_the_score() -> None:
     """Exchanging all keypoints of two people would make both right again."""
-    group = graded("keypoint", "swap", People((standing(40), standing(160))), SCENE, seed=1, key=0)
+    group = graded(
+        "keypoint", "swap", People((standing(40), standing(160))), SCENE, seed=1, key=0
+    )
     assert group[-1].severity == 1
 
 
 @pytest.mark.parametrize("error_type", error_types("semantic_segmentation"))
-def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_type: str) -> None:
+def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(
+    error_type: str,
+) -> None:
     truth = Masks(
         SIZE,
-        (Instance("dog", mask_from_array(~DISCS[0])), Instance("cat", mask_from_array(DISCS[0]))),
+        (
+            Instance("dog", mask_from_array(~DISCS[0])),
+            Instance("cat", mask_from_array(DISCS[0])),
+        ),
     )
     group = graded(
-        "semantic_segmentation", error_type, truth, SCENE, seed=0, key="k", with_truth=True
+        "semantic_segmentation",
+        error_type,
+        truth,
+        SCENE,
+        seed=0,
+        key="k",
+        with_truth=True,
     )
     for item in group:
         assert isinstance(item.prediction, Masks)
@@ -169,7 +204,9 @@ def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_typ
     assert group[0].final_score == 10
 
 
-def test_an_error_function_that_returns_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_function_that_returns_none_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     kind = TYPES["detection"]
     errors = tuple(
         replace(row, perturb=lambda *_: None) if row.name == "missed" else row
@@ -178,6 +215,7 @@ def test_an_error_function_that_returns_none_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setitem(TYPES._rows, "detection", replace(kind, errors=errors))
     truth = Detections((Detection("dog", (4, 5, 30, 40)),))
     with pytest.raises(
-        DataError, match=r"error type missed of detection: must return a prediction, got NoneType"
+        DataError,
+        match=r"error type missed of detection: must return a prediction, got NoneType",
     ):
         graded("object_detection", "missed", truth, SCENE, seed=1, key="a")

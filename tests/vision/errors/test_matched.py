@@ -21,7 +21,13 @@ from visualjudge.vision.errors.matched import (
     side,
     two_sides,
 )
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+)
 from visualjudge.vision.raster.masks import mask_from_array
 
 SPREAD = Detections(
@@ -41,12 +47,17 @@ def group(task: str, error_type: str, key: int = 0) -> list[Graded]:
 @pytest.mark.parametrize(
     ("task", "error_type"), [case for case in CASES if error_type_named(*case).matched]
 )
-def test_the_score_falls_and_no_prediction_is_the_truth(task: str, error_type: str) -> None:
+def test_the_score_falls_and_no_prediction_is_the_truth(
+    task: str, error_type: str
+) -> None:
     found = [group(task, error_type, key) for key in range(2)]
     assert any(found)
     for items in filter(None, found):
         assert (
-            spearmanr([g.severity for g in items], [g.final_score for g in items]).statistic <= -0.9
+            spearmanr(
+                [g.severity for g in items], [g.final_score for g in items]
+            ).statistic
+            <= -0.9
         )
         severities = np.array([item.severity for item in items])
         assert severities.min() > 0 and severities.max() < 1
@@ -57,12 +68,16 @@ def test_the_score_falls_and_no_prediction_is_the_truth(task: str, error_type: s
 def test_severities_and_counts_are_symmetric() -> None:
     assert middles(4) == (0.125, 0.375, 0.625, 0.875)
     for total in range(6):
-        assert all(exchanged(s, total) + exchanged(1 - s, total) == total for s in middles(4))
+        assert all(
+            exchanged(s, total) + exchanged(1 - s, total) == total for s in middles(4)
+        )
 
 
 @pytest.mark.parametrize("levels", [4, 5, 8])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_rule_that_prefers_one_side_is_right_in_half_of_the_pairs(levels: int, seed: int) -> None:
+def test_a_rule_that_prefers_one_side_is_right_in_half_of_the_pairs(
+    levels: int, seed: int
+) -> None:
     sides = [side(s, levels, np.random.default_rng(seed)) for s in middles(levels)]
     where = [(2 * to - 1) * s for to, s in zip(sides, middles(levels), strict=True)]
     right = [where[i] > where[j] for j in range(levels) for i in range(j)]
@@ -82,7 +97,9 @@ def test_two_moves_lead_to_opposite_sides_of_the_truth() -> None:
     assert found is not None
     one, two = (moves[k, 0] for k in found)
     assert one @ two < -0.8 * 15**2
-    assert two_sides(np.array([[60.0, 35.0, 100.0, 65.0]]), moves, (100, 160)) is None, "centred"
+    assert (
+        two_sides(np.array([[60.0, 35.0, 100.0, 65.0]]), moves, (100, 160)) is None
+    ), "centred"
     assert two_sides(box, moves[:1], (100, 160)) is None
 
 
@@ -108,29 +125,45 @@ def test_boxes_of_a_group_are_equally_many_and_as_large(error_type: str) -> None
 def test_displaced_boxes_keep_their_own_errors_and_stay_on_the_image() -> None:
     items = group("object_detection", "localization")
     shapes = [
-        [(x2 - x1, y2 - y1) for x1, y1, x2, y2 in (box.xyxy for box in g.prediction.items)]
+        [
+            (x2 - x1, y2 - y1)
+            for x1, y1, x2, y2 in (box.xyxy for box in g.prediction.items)
+        ]
         for g in items
     ]  # type: ignore[attr-defined]
     assert all(np.allclose(shapes[0], one) for one in shapes)
     assert all(
-        inside(box.xyxy, (SIZE[0] + 8, SIZE[1] + 8)) for g in items for box in g.prediction.items
+        inside(box.xyxy, (SIZE[0] + 8, SIZE[1] + 8))
+        for g in items
+        for box in g.prediction.items
     )  # type: ignore[attr-defined]
 
 
 def test_exchanged_labels_are_those_of_the_truth() -> None:
     for item in group("object_detection", "classification"):
-        assert sorted(box.label for box in item.prediction.items) == ["bird", "cat", "dog"]  # type: ignore[attr-defined]
+        assert sorted(box.label for box in item.prediction.items) == [
+            "bird",
+            "cat",
+            "dog",
+        ]  # type: ignore[attr-defined]
 
 
 def test_masks_of_a_group_are_equally_rough() -> None:
     truth = Masks(SIZE, (Instance("cat", mask_from_array(DISCS[1])),))
     lengths = []
     for item in graded(
-        "instance_segmentation", "localization", truth, SCENE, seed=1, key=0, pairing="matched"
+        "instance_segmentation",
+        "localization",
+        truth,
+        SCENE,
+        seed=1,
+        key=0,
+        pairing="matched",
     ):
         dense = item.prediction.items[0].mask.dense()  # type: ignore[attr-defined]
         lengths.append(
-            (np.diff(dense, axis=0).sum() + np.diff(dense, axis=1).sum()) / dense.sum() ** 0.5
+            (np.diff(dense, axis=0).sum() + np.diff(dense, axis=1).sum())
+            / dense.sum() ** 0.5
         )
     assert len(lengths) == SCENE.levels and np.ptp(lengths) < 0.05 * np.mean(lengths)
 
@@ -147,7 +180,13 @@ def test_depth_maps_have_the_same_holes_that_do_not_show_where_objects_are() -> 
     values = TRUTHS["depth"].values.copy()  # type: ignore[attr-defined]
     values[:30, 40:90] = 0
     items = graded(
-        "depth_estimation", "ordinal", DepthMap(values), SCENE, seed=1, key=0, pairing="matched"
+        "depth_estimation",
+        "ordinal",
+        DepthMap(values),
+        SCENE,
+        seed=1,
+        key=0,
+        pairing="matched",
     )
     assert items
     for item in items:
@@ -161,9 +200,17 @@ def test_items_that_touch_the_border_are_left_out() -> None:
     at_border = Detection("dog", (0.0, 10, 40, 60))
     truth = Detections((at_border, Detection("cat", (60.0, 40, 90, 80))))
     items = graded(
-        "object_detection", "localization", truth, SCENE, seed=1, key=0, pairing="matched"
+        "object_detection",
+        "localization",
+        truth,
+        SCENE,
+        seed=1,
+        key=0,
+        pairing="matched",
     )
-    assert all([box.label for box in item.prediction.items] == ["cat"] for item in items)  # type: ignore[attr-defined]
+    assert all(
+        [box.label for box in item.prediction.items] == ["cat"] for item in items
+    )  # type: ignore[attr-defined]
     assert len({item.prediction.items[0].xyxy for item in items}) == len(items) > 1  # type: ignore[attr-defined]
 
 
@@ -171,9 +218,14 @@ def test_without_room_to_move_there_is_no_group() -> None:
     whole = Detections((Detection("dog", (0.0, 0, float(SIZE[1]), float(SIZE[0]))),))
     for name in ("localization", "background", "duplicate", "missed"):
         assert (
-            graded("object_detection", name, whole, SCENE, seed=1, key=0, pairing="matched") == []
+            graded(
+                "object_detection", name, whole, SCENE, seed=1, key=0, pairing="matched"
+            )
+            == []
         )
-    assert common_steps([(4.0, 4.0, 156.0, 116.0)], SIZE, np.random.default_rng(0)) is None
+    assert (
+        common_steps([(4.0, 4.0, 156.0, 116.0)], SIZE, np.random.default_rng(0)) is None
+    )
 
 
 def test_same_seed_and_key_give_the_same_matched_predictions() -> None:
@@ -181,7 +233,13 @@ def test_same_seed_and_key_give_the_same_matched_predictions() -> None:
         [
             repr(content(p))
             for _, p in perturbed(
-                "object_detection", "missed", SPREAD, SCENE, seed=3, key="k", pairing="matched"
+                "object_detection",
+                "missed",
+                SPREAD,
+                SCENE,
+                seed=3,
+                key="k",
+                pairing="matched",
             )
         ]
         for _ in "ab"

@@ -13,7 +13,14 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from visualjudge.core.errors import DataError
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Person,
+)
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
 from visualjudge.vision.score import score, scores_by_class
 from visualjudge.vision.scoring.average_precision import CocoImages, average_precision
@@ -29,8 +36,12 @@ def coco_ap(
     with contextlib.redirect_stdout(io.StringIO()):
         real = COCO()
         real.dataset = {
-            "images": [{"id": k, "height": SIZE[0], "width": SIZE[1]} for k in range(images)],
-            "categories": [{"id": k + 1, "name": name} for k, name in enumerate(LABELS)],
+            "images": [
+                {"id": k, "height": SIZE[0], "width": SIZE[1]} for k in range(images)
+            ],
+            "categories": [
+                {"id": k + 1, "name": name} for k, name in enumerate(LABELS)
+            ],
             "annotations": [{**item, "id": k + 1} for k, item in enumerate(truths)],
         }
         real.createIndex()
@@ -45,7 +56,9 @@ def _record(image: int, label: int, bbox: list[float], **fields: Any) -> dict[st
     return {"image_id": image, "category_id": label + 1, "bbox": bbox, **fields}
 
 
-def box_data(rng: np.random.Generator, images: int) -> tuple[list[Any], list[Any], list[Any]]:
+def box_data(
+    rng: np.random.Generator, images: int
+) -> tuple[list[Any], list[Any], list[Any]]:
     pairs, truths, found = [], [], []
     for image in range(images):
         real, seen = [], []
@@ -67,7 +80,9 @@ def box_data(rng: np.random.Generator, images: int) -> tuple[list[Any], list[Any
                 other = label if rng.random() < 0.8 else int(rng.integers(3))
                 score = float(rng.integers(1, 10)) / 10
                 seen.append(
-                    Detection(LABELS[other], (x + dx, y + dy, x + dx + w, y + dy + h), score)
+                    Detection(
+                        LABELS[other], (x + dx, y + dy, x + dx + w, y + dy + h), score
+                    )
                 )
                 found.append(
                     {
@@ -94,18 +109,23 @@ def test_box_ap_is_pycocotools(seed: int) -> None:
 
 @settings(max_examples=60)
 @given(st.integers(0, 10_000))
-def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(seed: int) -> None:
+def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(
+    seed: int,
+) -> None:
     """IoU = (w − d) / (w + d) is 0.8 for w = 9d and 0.6 for w = 4d, whatever d and the place."""
     rng = np.random.default_rng(seed)
     pairs, truths, found = [], [], []
     for image in range(8):
         x, y, d, height = (
-            float(v) for v in (rng.uniform(0, 30), rng.uniform(0, 30), rng.uniform(0.1, 2), 7.3)
+            float(v)
+            for v in (rng.uniform(0, 30), rng.uniform(0, 30), rng.uniform(0.1, 2), 7.3)
         )
         width = d * int(rng.choice([4, 9, 19, 3]))
         score = float(rng.integers(1, 4)) / 10
         real = Detection("a", (x, y, x + width, y + height), extent=(width, height))
-        seen = Detection("a", (x + d, y, x + d + width, y + height), score, extent=(width, height))
+        seen = Detection(
+            "a", (x + d, y, x + d + width, y + height), score, extent=(width, height)
+        )
         truths.append(
             {
                 "image_id": image,
@@ -137,7 +157,10 @@ def test_mask_ap_is_pycocotools(seed: int) -> None:
 
     def masks(side: Detections) -> Masks:
         return Masks(
-            SIZE, tuple(Instance(i.label, mask(i.xyxy), i.score, i.iscrowd) for i in side.items)
+            SIZE,
+            tuple(
+                Instance(i.label, mask(i.xyxy), i.score, i.iscrowd) for i in side.items
+            ),
         )
 
     pairs = [(masks(p), masks(t)) for p, t in boxes]
@@ -167,7 +190,12 @@ def test_keypoint_ap_is_pycocotools(seed: int) -> None:
             if rng.random() < 0.2:
                 points[:, 2] = 0
             points[points[:, 2] == 0] = 0
-            x, y, w, h = 5.0, 5.0, float(rng.integers(20, 60)), float(rng.integers(20, 50))
+            x, y, w, h = (
+                5.0,
+                5.0,
+                float(rng.integers(20, 60)),
+                float(rng.integers(20, 50)),
+            )
             real.append(Person(points, (x, y, x + w, y + h), area=w * h / 2))
             truths.append(
                 {
@@ -200,15 +228,22 @@ def test_keypoint_ap_is_pycocotools(seed: int) -> None:
 
 
 def test_nothing_to_find_is_none_not_a_number() -> None:
-    assert average_precision("object_detection", [(Detections(()), Detections(()))]) is None
+    assert (
+        average_precision("object_detection", [(Detections(()), Detections(()))])
+        is None
+    )
 
 
 def test_a_person_without_keypoints_and_box_need_not_be_found() -> None:
-    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(float)
+    points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(
+        float
+    )
     found = People((Person(points, score=0.9),))
     nobody = Person(np.zeros((17, 3)))
     assert (
-        average_precision("keypoint", [(found, People((Person(points, (0, 0, 17, 17)), nobody)))])
+        average_precision(
+            "keypoint", [(found, People((Person(points, (0, 0, 17, 17)), nobody)))]
+        )
         > 0.999
     )
     assert average_precision("keypoint", [(found, People((nobody,)))]) is None
@@ -228,11 +263,16 @@ def test_scores_by_class_are_those_of_each_class() -> None:
             for label in labels
         ]
         assert scores_by_class("object_detection", prediction, truth, labels) == alone
-        assert scores_by_class("object_detection", prediction, truth, labels[::-1]) == alone[::-1]
+        assert (
+            scores_by_class("object_detection", prediction, truth, labels[::-1])
+            == alone[::-1]
+        )
 
 
 def test_the_threshold_of_best_f1_leaves_predictions_in_crowds_out() -> None:
-    real = Detections((Detection("a", (0, 0, 9, 9)), Detection("a", (20, 0, 60, 40), iscrowd=True)))
+    real = Detections(
+        (Detection("a", (0, 0, 9, 9)), Detection("a", (20, 0, 60, 40), iscrowd=True))
+    )
     found = Detections(
         (
             Detection("a", (0, 0, 9, 9), 0.6),
@@ -247,12 +287,18 @@ def test_the_threshold_of_best_f1_leaves_predictions_in_crowds_out() -> None:
 def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
     rng = np.random.default_rng(8)
     masks = [mask_from_array(rng.random((4, 5)) < 0.7) for _ in range(8)]
-    found = Masks((4, 5), tuple(Instance(LABELS[k % 3], mask) for k, mask in enumerate(masks[:5])))
+    found = Masks(
+        (4, 5), tuple(Instance(LABELS[k % 3], mask) for k, mask in enumerate(masks[:5]))
+    )
     real = Masks(
         (4, 5),
-        tuple(Instance(LABELS[k % 2], mask, iscrowd=k == 6) for k, mask in enumerate(masks[1:])),
+        tuple(
+            Instance(LABELS[k % 2], mask, iscrowd=k == 6)
+            for k, mask in enumerate(masks[1:])
+        ),
     )
     alone = [
-        score("instance_segmentation", found, real, class_of_interest=[label]) for label in LABELS
+        score("instance_segmentation", found, real, class_of_interest=[label])
+        for label in LABELS
     ]
     assert scores_by_class("instance_segmentation", found, real, LABELS) == alone

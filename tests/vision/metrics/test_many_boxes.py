@@ -18,10 +18,14 @@ from visualjudge.vision.scoring.average_precision import average_precision
 
 def boxes(count: int, label: str = "dog") -> Detections:
     corners = np.random.default_rng(0).uniform(0, 300, (count, 2)).tolist()
-    return Detections(tuple(Detection(label, (x, y, x + 20, y + 30), 0.5) for x, y in corners))
+    return Detections(
+        tuple(Detection(label, (x, y, x + 20, y + 30), 0.5) for x, y in corners)
+    )
 
 
-def test_boxes_compared_in_parts_have_the_same_iou(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boxes_compared_in_parts_have_the_same_iou(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     some = np.array([item.xyxy for item in boxes(70).items])
     crowd = np.arange(70) % 3 == 0
     whole = box_ious(some, some, crowd)
@@ -38,11 +42,16 @@ def test_a_box_that_is_no_number_overlaps_nothing() -> None:
 def test_too_many_boxes_are_refused_in_one_line() -> None:
     many = boxes(7100)
     with pytest.raises(
-        DataError, match=r"^prediction: must have at most 50,000,000 pairs .* got 50,410,000$"
+        DataError,
+        match=r"^prediction: must have at most 50,000,000 pairs .* got 50,410,000$",
     ):
         score("object_detection", many, many)
-    payload = {"detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}] * (MOST_ITEMS + 1)}
-    with pytest.raises(DataError, match=r"^detections: must be at most 100,000, got 100,001$"):
+    payload = {
+        "detections": [{"label": "dog", "bbox": [0, 0, 9, 9]}] * (MOST_ITEMS + 1)
+    }
+    with pytest.raises(
+        DataError, match=r"^detections: must be at most 100,000, got 100,001$"
+    ):
         score("object_detection", payload, payload)
 
 
@@ -57,7 +66,8 @@ def _in_a_fork(count: int) -> str:
 
 
 @pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="the system cannot fork"
+    "fork" not in multiprocessing.get_all_start_methods(),
+    reason="the system cannot fork",
 )
 def test_a_forked_process_scores_and_refuses_ap_instead_of_waiting_for_ever() -> None:
     average_precision("object_detection", [(boxes(50), boxes(50))])

@@ -47,14 +47,24 @@ def test_iou_of_70_percent_passes_five_of_ten_thresholds() -> None:
 
 
 def test_duplicate_is_a_false_positive() -> None:
-    assert score("object_detection", boxes(BOX, BOX), boxes(BOX)) == round(10 * 2 / 3, 4)
+    assert score("object_detection", boxes(BOX, BOX), boxes(BOX)) == round(
+        10 * 2 / 3, 4
+    )
 
 
 def test_boxes_match_within_a_label_only() -> None:
     dog = {**BOX, "label": "dog"}
     assert score("object_detection", boxes(dog), boxes(BOX)) == 0
-    assert score("object_detection", boxes(dog), boxes(BOX), class_of_interest=["dog"]) == 0
-    assert score("object_detection", boxes(dog, BOX), boxes(BOX), class_of_interest=["cat"]) == 10
+    assert (
+        score("object_detection", boxes(dog), boxes(BOX), class_of_interest=["dog"])
+        == 0
+    )
+    assert (
+        score(
+            "object_detection", boxes(dog, BOX), boxes(BOX), class_of_interest=["cat"]
+        )
+        == 10
+    )
 
 
 def test_crowd_neither_is_to_be_found_nor_makes_a_box_wrong() -> None:
@@ -62,7 +72,14 @@ def test_crowd_neither_is_to_be_found_nor_makes_a_box_wrong() -> None:
     inside = {"label": "cat", "bbox": [25, 5, 35, 15]}
     assert score("object_detection", boxes(BOX), boxes(BOX, crowd)) == 10
     assert score("object_detection", boxes(BOX, inside), boxes(BOX, crowd)) == 10
-    assert score("object_detection", boxes(BOX, {**inside, "label": "dog"}), boxes(BOX, crowd)) < 10
+    assert (
+        score(
+            "object_detection",
+            boxes(BOX, {**inside, "label": "dog"}),
+            boxes(BOX, crowd),
+        )
+        < 10
+    )
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=6))
@@ -78,20 +95,34 @@ def test_box_iou_is_pycocotools(quads: list[tuple[int, int, int, int]]) -> None:
 def test_mask_iou_is_of_pixels() -> None:
     real = dense(["####", "####"])
     half = dense(["####", "...."])
-    payload = [{"instances": [{"label": "a", "segmentation": mask}]} for mask in (half, real)]
+    payload = [
+        {"instances": [{"label": "a", "segmentation": mask}]} for mask in (half, real)
+    ]
     assert score("instance_segmentation", *payload) == round(10 * 1 / 10, 4)
 
 
 def test_semantic_leaves_unlabelled_truth_out() -> None:
-    truth = {"label_map": np.array([[1, 1, 0, 255]], np.uint8), "classes": {"1": "road"}}
-    found = {"label_map": np.array([[1, 2, 2, 2]], np.uint8), "classes": {"1": "road", "2": "sky"}}
+    truth = {
+        "label_map": np.array([[1, 1, 0, 255]], np.uint8),
+        "classes": {"1": "road"},
+    }
+    found = {
+        "label_map": np.array([[1, 2, 2, 2]], np.uint8),
+        "classes": {"1": "road", "2": "sky"},
+    }
     # road: 1 of 2; sky: 0 of 1
     assert score("semantic_segmentation", found, truth) == 2.5
 
 
 def test_labels_are_matched_by_name_not_by_number() -> None:
-    truth = {"label_map": np.array([[1, 2]], np.uint8), "classes": {"1": "road", "2": "sky"}}
-    found = {"label_map": np.array([[7, 5]], np.uint8), "classes": {"7": "road", "5": "sky"}}
+    truth = {
+        "label_map": np.array([[1, 2]], np.uint8),
+        "classes": {"1": "road", "2": "sky"},
+    }
+    found = {
+        "label_map": np.array([[7, 5]], np.uint8),
+        "classes": {"7": "road", "5": "sky"},
+    }
     assert score("semantic_segmentation", found, truth) == 10
 
 
@@ -111,23 +142,36 @@ def test_person_without_labelled_keypoints_is_not_to_be_found() -> None:
     assert score("keypoint", {"persons": []}, {"persons": [person({})]}) == 10
 
 
-@pytest.mark.parametrize(("align", "expected"), [("none", 0.0), ("median", 10.0), ("affine", 10.0)])
+@pytest.mark.parametrize(
+    ("align", "expected"), [("none", 0.0), ("median", 10.0), ("affine", 10.0)]
+)
 def test_depth_alignment_takes_the_scale_out(align: str, expected: float) -> None:
     depth = np.array([[1.0, 2.0], [4.0, 8.0]])
     assert (
-        score("depth_estimation", {"depth": 3 * depth}, {"depth": depth}, align=align) == expected
+        score("depth_estimation", {"depth": 3 * depth}, {"depth": depth}, align=align)
+        == expected
     )
 
 
 def test_disparity_is_turned_into_depth() -> None:
     depth = np.array([[1.0, 2.0], [4.0, 8.0]])
-    assert score("depth_estimation", {"depth": 5 / depth, "inverse": True}, {"depth": depth}) == 10
+    assert (
+        score(
+            "depth_estimation", {"depth": 5 / depth, "inverse": True}, {"depth": depth}
+        )
+        == 10
+    )
 
 
-def test_pixel_without_a_prediction_is_wrong_and_one_without_truth_is_left_out() -> None:
+def test_pixel_without_a_prediction_is_wrong_and_one_without_truth_is_left_out() -> (
+    None
+):
     truth = np.array([[1.0, 2.0, 0.0, np.nan]])
     found = np.array([[1.0, np.nan, 5.0, 5.0]])
-    assert score("depth_estimation", {"depth": found}, {"depth": truth}, align="none") == 5.0
+    assert (
+        score("depth_estimation", {"depth": found}, {"depth": truth}, align="none")
+        == 5.0
+    )
 
 
 def test_restoration_is_ssim_or_psnr() -> None:
@@ -149,16 +193,27 @@ def test_generation_has_no_metric() -> None:
 @pytest.mark.parametrize("options", [{"algin": "none"}, {"align": "mean"}])
 def test_unknown_option_is_wrong_usage(options: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"align|algin"):
-        score("depth_estimation", {"depth": np.ones((2, 2))}, {"depth": np.ones((2, 2))}, **options)
+        score(
+            "depth_estimation",
+            {"depth": np.ones((2, 2))},
+            {"depth": np.ones((2, 2))},
+            **options,
+        )
 
 
 def test_sizes_that_differ_are_named() -> None:
     with pytest.raises(DataError, match="depth"):
-        score("depth_estimation", {"depth": np.ones((2, 3))}, {"depth": np.ones((2, 2))})
+        score(
+            "depth_estimation", {"depth": np.ones((2, 3))}, {"depth": np.ones((2, 2))}
+        )
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.01, 1.7, None, "much"])
-def test_a_metric_that_gives_no_share_is_named(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -0.01, 1.7, None, "much"]
+)
+def test_a_metric_that_gives_no_share_is_named(
+    monkeypatch: pytest.MonkeyPatch, value: Any
+) -> None:
     own = METRICS["detection", "f1"]
     monkeypatch.setitem(
         METRICS._rows, ("detection", "f1"), replace(own, measure=lambda *_, **__: value)

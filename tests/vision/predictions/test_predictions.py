@@ -10,7 +10,13 @@ import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError
-from visualjudge.vision.predictions import DepthMap, Detections, Masks, People, read_prediction
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Detections,
+    Masks,
+    People,
+    read_prediction,
+)
 
 RLE = {"size": [2, 3], "counts": [1, 2, 3]}
 
@@ -20,24 +26,37 @@ def test_boxes_keep_label_score_and_crowd() -> None:
     read = read_prediction("object_detection", {"detections": [item]})
     assert isinstance(read, Detections)
     (box,) = read.items
-    assert (box.label, box.xyxy, box.score, box.iscrowd) == ("cat", (1.0, 2.0, 3.5, 4.0), 0.5, True)
+    assert (box.label, box.xyxy, box.score, box.iscrowd) == (
+        "cat",
+        (1.0, 2.0, 3.5, 4.0),
+        0.5,
+        True,
+    )
 
 
 def test_label_map_gives_one_segment_a_class_and_leaves_0_and_255_out() -> None:
     values = np.array([[0, 1, 1], [2, 255, 2]], dtype=np.uint8)
     read = read_prediction(
-        "semantic_segmentation", {"label_map": values, "classes": {"1": "road", "2": "sky"}}
+        "semantic_segmentation",
+        {"label_map": values, "classes": {"1": "road", "2": "sky"}},
     )
     assert isinstance(read, Masks)
-    assert [(item.label, item.mask.area) for item in read.items] == [("road", 2), ("sky", 2)]
+    assert [(item.label, item.mask.area) for item in read.items] == [
+        ("road", 2),
+        ("sky", 2),
+    ]
 
 
 def test_colours_are_no_label_map(tmp_path: Path) -> None:
-    colours = np.zeros((2, 3, 3), dtype=np.uint8)  # whose largest channel is 255, unlabelled
+    colours = np.zeros(
+        (2, 3, 3), dtype=np.uint8
+    )  # whose largest channel is 255, unlabelled
     colours[0, :, 0] = colours[1, :, 1] = 255
     Image.fromarray(colours).save(tmp_path / "map.png")
     payload = {"label_map": "map.png", "classes": {"1": "road"}}
-    with pytest.raises(DataError, match=r"^label_map: .* one channel, got 3 that differ"):
+    with pytest.raises(
+        DataError, match=r"^label_map: .* one channel, got 3 that differ"
+    ):
         read_prediction("semantic_segmentation", payload, root=tmp_path)
 
 
@@ -47,14 +66,18 @@ def test_absent_keypoints_are_v_0_or_both_coordinates_0() -> None:
     points[1] = 5, 6, 0
     points[2] = 0, 0, 2
     points[3] = 0, 4, 1
-    read = read_prediction("keypoint", {"persons": [{"keypoints": points.ravel().tolist()}]})
+    read = read_prediction(
+        "keypoint", {"persons": [{"keypoints": points.ravel().tolist()}]}
+    )
     assert isinstance(read, People)
     assert np.flatnonzero(read.items[0].present).tolist() == [0, 3]
 
 
 def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
     stored = np.array([[0.0, 2.0, np.nan, np.inf]])
-    read = read_prediction("depth_estimation", {"depth": stored, "scale": 0.5, "inverse": True})
+    read = read_prediction(
+        "depth_estimation", {"depth": stored, "scale": 0.5, "inverse": True}
+    )
     assert isinstance(read, DepthMap)
     assert read.inverse
     assert read.values[0, 1] == 1.0
@@ -100,7 +123,10 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
         ),
         (
             "semantic_segmentation",
-            {"label_map": np.ones((4, 4), np.uint8), "classes": {"0": "wall", "1": "sky"}},
+            {
+                "label_map": np.ones((4, 4), np.uint8),
+                "classes": {"0": "wall", "1": "sky"},
+            },
             "^classes: 0 means unlabelled, got 'wall'",
         ),
         (
@@ -114,11 +140,21 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
             r"^persons\[0\]\.keypoints: must be 51 numbers",
         ),
         ("depth_estimation", {"depth": np.ones((4, 4)), "scale": 0}, r"^scale"),
-        ("depth_estimation", {"depth": np.ones((4, 4)), "inverse": "no"}, r"^inverse: .* 0 or 1"),
-        ("depth_estimation", {"depth": "nowhere.npy"}, r"^depth: nowhere.npy: no such file"),
+        (
+            "depth_estimation",
+            {"depth": np.ones((4, 4)), "inverse": "no"},
+            r"^inverse: .* 0 or 1",
+        ),
+        (
+            "depth_estimation",
+            {"depth": "nowhere.npy"},
+            r"^depth: nowhere.npy: no such file",
+        ),
         ("lowlevel-derain", {}, r"^image: the field is missing"),
     ],
 )
-def test_bad_payload_is_refused_by_field(task: str, payload: dict[str, Any], message: str) -> None:
+def test_bad_payload_is_refused_by_field(
+    task: str, payload: dict[str, Any], message: str
+) -> None:
     with pytest.raises(DataError, match=message):
         read_prediction(task, payload, size=(4, 4))

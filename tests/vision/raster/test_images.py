@@ -30,7 +30,8 @@ from visualjudge.vision.raster.images import (
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     hnp.arrays(
-        np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))
+        np.uint8,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3)),
     )
 )
 @pytest.mark.parametrize("writer", [images.fpng, None])
@@ -102,7 +103,9 @@ def test_depth_is_bounded_as_the_float64_it_becomes(
 
 
 def test_sixteen_bits_are_scaled_to_eight(tmp_path: Path) -> None:
-    Image.fromarray(np.array([[0, 257 * 100, 65535]], dtype=np.uint16)).save(tmp_path / "a.png")
+    Image.fromarray(np.array([[0, 257 * 100, 65535]], dtype=np.uint16)).save(
+        tmp_path / "a.png"
+    )
     assert read_rgb(tmp_path / "a.png")[0, :, 0].tolist() == [0, 100, 255]
 
 
@@ -169,7 +172,9 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
         read_depth(tmp_path / "d.npy")
 
 
-def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: Path) -> None:
+def test_samples_of_another_size_are_refused_before_they_are_decoded(
+    tmp_path: Path,
+) -> None:
     whole = io.BytesIO()
     Image.new("L", (40, 30)).save(whole, "PNG")
     (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
@@ -182,9 +187,9 @@ def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: P
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
 def test_a_file_that_is_cut_short_is_found_damaged(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)).save(
-        path
-    )
+    Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    ).save(path)
     check_whole(path)
     for share in (0.5, 0.9):
         (tmp_path / f"cut.{suffix}").write_bytes(
@@ -209,7 +214,9 @@ def test_checksums_of_a_png_agree_until_a_byte_is_changed(tmp_path: Path) -> Non
     content = path.read_bytes()
     assert checksums_agree(path)
     for place in (60, len(content) // 2):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        path.write_bytes(
+            content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        )
         with pytest.raises(DataError, match="cannot be decoded"):
             checksums_agree(path)
     path.write_bytes(content[:-12])

@@ -13,7 +13,12 @@ from PIL import Image
 from pycocotools import mask as coco_mask
 
 from visualjudge.core.errors import DataError
-from visualjudge.vision.raster.masks import mask_from_array, mask_from_rle, mask_from_wire, rle_of
+from visualjudge.vision.raster.masks import (
+    mask_from_array,
+    mask_from_rle,
+    mask_from_wire,
+    rle_of,
+)
 
 MASKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=20))
 PATIENT = settings(suppress_health_check=[HealthCheck.too_slow])
@@ -58,7 +63,9 @@ def test_mask_is_kept_as_the_crop_to_its_box() -> None:
 
 
 @pytest.mark.parametrize("white", [1, 255])
-def test_png_mask_of_two_values_is_where_it_is_the_higher(tmp_path: Path, white: int) -> None:
+def test_png_mask_of_two_values_is_where_it_is_the_higher(
+    tmp_path: Path, white: int
+) -> None:
     values = np.zeros((4, 5), dtype=np.uint8)
     values[1:3, 2] = white
     Image.fromarray(values).save(tmp_path / "m.png")
@@ -73,11 +80,15 @@ def test_mask_of_more_values_is_cut_at_half_of_the_range(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("other", [1, 100])
-def test_an_object_and_an_area_to_ignore_are_no_mask(other: int, tmp_path: Path) -> None:
+def test_an_object_and_an_area_to_ignore_are_no_mask(
+    other: int, tmp_path: Path
+) -> None:
     values = np.zeros((4, 5), dtype=np.uint8)
     values[1, :2], values[2] = other, 255
     Image.fromarray(values).save(tmp_path / "m.png")
-    with pytest.raises(DataError, match=f"black and white, got the values 0, {other}, 255"):
+    with pytest.raises(
+        DataError, match=f"black and white, got the values 0, {other}, 255"
+    ):
         mask_from_wire("m.png", root=tmp_path)
 
 

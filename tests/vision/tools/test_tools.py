@@ -55,12 +55,16 @@ def data(record: Any) -> Evidence:
 
 
 def test_zoom_shows_the_pixels_of_the_box() -> None:
-    shown = call("detection", "zoom", seen(), image="original", x0=0, y0=0, x1=WIDTH, y1=HEIGHT)
+    shown = call(
+        "detection", "zoom", seen(), image="original", x0=0, y0=0, x1=WIDTH, y1=HEIGHT
+    )
     enlarged = cv2.resize(PHOTO, None, fx=8, fy=8, interpolation=cv2.INTER_CUBIC)
     assert np.array_equal(shown.images[0], enlarged)
     big = np.tile(PHOTO, (10, 10, 1))
     looked = Evidence({"A": lambda: big}, letters="A")
-    shown = call("detection", "zoom", looked, image="A", x0=30.2, y0=11, x1=429.5, y1=401)
+    shown = call(
+        "detection", "zoom", looked, image="A", x0=30.2, y0=11, x1=429.5, y1=401
+    )
     assert np.array_equal(shown.images[0], big[11:401, 30:430])
     assert shown.text == "A: x 30 to 430, y 11 to 401, at 1 times its size"
 
@@ -115,7 +119,10 @@ def test_compare_shows_both_options_beside_each_other() -> None:
 def test_compare_of_options_of_several_sizes() -> None:
     small = np.zeros((20, 20, 3), np.uint8)
     looked = Evidence({"A": lambda: LEFT, "B": lambda: small}, letters="AB")
-    assert len(call("restoration", "compare", looked, x0=0, y0=0, x1=30, y1=30).images) == 1
+    assert (
+        len(call("restoration", "compare", looked, x0=0, y0=0, x1=30, y1=30).images)
+        == 1
+    )
 
 
 BOXES = Detections((
@@ -126,9 +133,18 @@ BOXES = Detections((
 
 
 def test_count_counts_by_label() -> None:
-    assert call("detection", "count", data(BOXES), option="A").text == "A: 3 items: 1 cat, 2 dog"
-    assert call("detection", "count", data(BOXES), option="A", label="dog").text == "A: 2 of 'dog'"
-    assert call("detection", "count", data(BOXES), option="A", label="cow").text == "A: 0 of 'cow'"
+    assert (
+        call("detection", "count", data(BOXES), option="A").text
+        == "A: 3 items: 1 cat, 2 dog"
+    )
+    assert (
+        call("detection", "count", data(BOXES), option="A", label="dog").text
+        == "A: 2 of 'dog'"
+    )
+    assert (
+        call("detection", "count", data(BOXES), option="A", label="cow").text
+        == "A: 0 of 'cow'"
+    )
 
 
 def test_what_has_no_items_is_not_counted() -> None:
@@ -156,7 +172,10 @@ def measured(kind: str, record: Any, **items: int) -> str:
 
 
 def test_tools_tell_no_confidence() -> None:
-    texts = call("detection", "count", data(BOXES), option="A").text, measured("detection", BOXES)
+    texts = (
+        call("detection", "count", data(BOXES), option="A").text,
+        measured("detection", BOXES),
+    )
     assert not re.search(r"0?\.987|0?\.123", " ".join(texts))
 
 
@@ -165,9 +184,13 @@ def test_places_of_masks_and_their_overlap() -> None:
     one[10:20, 10:30] = True
     one[12, 12] = False
     other[10:20, 20:40] = True
-    items = tuple(Instance(f"m{k}", mask_from_array(mask)) for k, mask in enumerate((one, other)))
+    items = tuple(
+        Instance(f"m{k}", mask_from_array(mask)) for k, mask in enumerate((one, other))
+    )
     masks = Masks((HEIGHT, WIDTH), items)
-    assert "IoU of their boxes 0.333" in measured("instance", masks, item=1, other_item=2)
+    assert "IoU of their boxes 0.333" in measured(
+        "instance", masks, item=1, other_item=2
+    )
     assert "20.0×10.0 pixels, 199 of them inside" in measured("instance", masks, item=1)
 
 
@@ -175,7 +198,9 @@ def test_places_of_people() -> None:
     points = np.zeros((17, 3))
     points[11], points[13] = (10, 10, 2), (13, 14, 2)
     people = People((Person(points), Person(points + np.array([3, 4, 0]))))
-    assert "item, x 10.0 to 13.0, y 10.0 to 14.0" in measured("keypoint", people, item=1)
+    assert "item, x 10.0 to 13.0, y 10.0 to 14.0" in measured(
+        "keypoint", people, item=1
+    )
     told = measured("keypoint", people, item=1, other_item=2)
     assert (
         told
@@ -197,5 +222,8 @@ def test_every_tool_is_described_and_its_schema_names_what_is_shown(kind: str) -
         schema = tool.schema(evidence)
         assert tool.about.endswith(".") and re.fullmatch(r"[a-z_]+", tool.name)
         assert set(schema["required"]) <= set(schema["properties"])
-        for name, letters in (("image", ["original", "A", "B"]), ("option", ["A", "B"])):
+        for name, letters in (
+            ("image", ["original", "A", "B"]),
+            ("option", ["A", "B"]),
+        ):
             assert schema["properties"].get(name, {"enum": letters})["enum"] == letters

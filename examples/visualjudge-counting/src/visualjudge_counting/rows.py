@@ -68,11 +68,19 @@ def example() -> tuple[np.ndarray, Count, None]:
     """An image and its truth: for the gallery, and for ``check_type`` in tests."""
     image = np.full((160, 240, 3), 200, np.uint8)
     for k in range(12):
-        cv2.circle(image, (30 + 35 * (k % 6), 50 + 60 * (k // 6)), 12, (40, 90, 160), cv2.FILLED)
+        cv2.circle(
+            image,
+            (30 + 35 * (k % 6), 50 + 60 * (k // 6)),
+            12,
+            (40, 90, 160),
+            cv2.FILLED,
+        )
     return image, Count(12), None
 
 
-def read_table(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample | Problem]:
+def read_table(
+    task: str, gt: str, pred: str | None, images: str
+) -> Iterator[vj.Sample | Problem]:
     """CSV tables with the columns image (a file name without its suffix) and number."""
     truth = _numbers(gt)
     found = truth if pred is None else _numbers(pred)

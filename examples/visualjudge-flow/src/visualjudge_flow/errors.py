@@ -14,9 +14,13 @@ from visualjudge.vision.errors.random_fields import smooth_field
 from visualjudge_flow.record import Flow
 
 
-def magnitude(truth: Flow, severity: float, _scene: ErrorScene, _rng: Generator) -> Flow:
+def magnitude(
+    truth: Flow, severity: float, _scene: ErrorScene, _rng: Generator
+) -> Flow:
     """Every vector keeps its direction and loses up to 90 % of its length."""
-    return replace(truth, vectors=(truth.vectors * (1 - 0.9 * severity)).astype(np.float32))
+    return replace(
+        truth, vectors=(truth.vectors * (1 - 0.9 * severity)).astype(np.float32)
+    )
 
 
 def direction(truth: Flow, severity: float, _scene: ErrorScene, rng: Generator) -> Flow:
@@ -28,12 +32,19 @@ def direction(truth: Flow, severity: float, _scene: ErrorScene, rng: Generator) 
     return replace(truth, vectors=turned.astype(np.float32))
 
 
-def oversmoothing(truth: Flow, severity: float, _scene: ErrorScene, _rng: Generator) -> Flow:
+def oversmoothing(
+    truth: Flow, severity: float, _scene: ErrorScene, _rng: Generator
+) -> Flow:
     """Motion boundaries are washed out; unknown vectors do not bleed into their neighbours."""
     sigma = 0.15 * max(truth.extent) * severity
     weight = cv2.GaussianBlur(truth.valid.astype(np.float32), (0, 0), sigma)
-    smooth = cv2.GaussianBlur(truth.vectors, (0, 0), sigma) / np.maximum(weight, 1e-9)[..., None]
-    return replace(truth, vectors=np.where(truth.valid[..., None], smooth, 0).astype(np.float32))
+    smooth = (
+        cv2.GaussianBlur(truth.vectors, (0, 0), sigma)
+        / np.maximum(weight, 1e-9)[..., None]
+    )
+    return replace(
+        truth, vectors=np.where(truth.valid[..., None], smooth, 0).astype(np.float32)
+    )
 
 
 def _moves(truth: Flow, _scene: ErrorScene) -> bool:

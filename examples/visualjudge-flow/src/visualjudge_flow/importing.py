@@ -12,7 +12,9 @@ from visualjudge.vision.raster.images import image_size
 from visualjudge_flow.record import Flow, read_flow
 
 
-def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample | Problem]:
+def read(
+    task: str, gt: str, pred: str | None, images: str
+) -> Iterator[vj.Sample | Problem]:
     """A sample for each image, or a problem if a flow field is missing or cannot be used."""
     for key, image, (truth, found) in aligned(images, gt, gt if pred is None else pred):
         try:

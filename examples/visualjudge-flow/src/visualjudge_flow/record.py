@@ -82,9 +82,13 @@ def read_flow(path: Path) -> Flow:
         case ".png":
             stored = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
             if stored is None or stored.dtype != np.uint16 or stored.shape[2:] != (3,):
-                raise DataError(f"{path}: is not a KITTI flow PNG (three channels of 16 bits)")
+                raise DataError(
+                    f"{path}: is not a KITTI flow PNG (three channels of 16 bits)"
+                )
             valid, v, u = cv2.split(stored)
-            return flow_of((np.dstack([u, v]).astype(np.float32) - 2**15) / 64, valid > 0)
+            return flow_of(
+                (np.dstack([u, v]).astype(np.float32) - 2**15) / 64, valid > 0
+            )
     raise DataError(f"{path}: must be a .flo or .png file")
 
 

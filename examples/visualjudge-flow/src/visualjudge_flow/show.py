@@ -35,8 +35,12 @@ def draw_wheel(scene: vj.Scene, _style: Style) -> vj.Encoded:
     flow: Flow = scene.prediction
     full = FULL * max(flow.extent)
     degrees = np.rad2deg(np.arctan2(flow.vectors[..., 1], flow.vectors[..., 0])) % 360
-    hsv = np.dstack([degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)])
-    rgb = np.rint(cv2.cvtColor(hsv.astype(np.float32), cv2.COLOR_HSV2RGB) * 255).astype(np.uint8)
+    hsv = np.dstack(
+        [degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)]
+    )
+    rgb = np.rint(cv2.cvtColor(hsv.astype(np.float32), cv2.COLOR_HSV2RGB) * 255).astype(
+        np.uint8
+    )
     rgb[~flow.valid] = 0
     legend = (
         "Legend: right = red, down = yellow-green, left = cyan, up = violet; "
@@ -54,7 +58,9 @@ def draw_arrows(scene: vj.Scene, _style: Style) -> vj.Encoded:
         u, v = np.clip(flow.vectors[y, x], -limit, limit).tolist()
         if flow.valid[y, x] and max(abs(u), abs(v)) >= 0.5:
             end = round(x + u), round(y + v)
-            cv2.arrowedLine(pixels, (x, y), end, ARROW, width, cv2.LINE_8, tipLength=0.3)
+            cv2.arrowedLine(
+                pixels, (x, y), end, ARROW, width, cv2.LINE_8, tipLength=0.3
+            )
     return vj.Encoded(pixels)
 
 
@@ -65,9 +71,13 @@ def vectors_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
     flow: Flow = scene.prediction
     cell = cell_side(flow.extent)
     tops, lefts = (range(0, side, cell) for side in flow.extent)
-    lines = [json.dumps([_mean(flow, top, left, cell) for left in lefts]) for top in tops]
+    lines = [
+        json.dumps([_mean(flow, top, left, cell) for left in lefts]) for top in tops
+    ]
     rows, cols, body = len(tops), len(lefts), ",\n".join(lines)
-    return vj.Encoded(text=f'{{"rows":{rows},"cols":{cols},"cell":{cell},\n"flow":[\n{body}\n]}}')
+    return vj.Encoded(
+        text=f'{{"rows":{rows},"cols":{cols},"cell":{cell},\n"flow":[\n{body}\n]}}'
+    )
 
 
 def _mean(flow: Flow, top: int, left: int, cell: int) -> list[float] | None:
@@ -75,7 +85,9 @@ def _mean(flow: Flow, top: int, left: int, cell: int) -> list[float] | None:
     known = flow.valid[here]
     if not known.any():
         return None
-    return [round(float(value), 1) + 0.0 for value in flow.vectors[here][known].mean(axis=0)]
+    return [
+        round(float(value), 1) + 0.0 for value in flow.vectors[here][known].mean(axis=0)
+    ]
 
 
 def example() -> tuple[np.ndarray, Flow, None]:

@@ -20,10 +20,17 @@ def register() -> None:
         record.read,
         record.write,
         tasks=(
-            vj.Task("oriented_detection", "oriented object detection", "oriented", classed=True),
+            vj.Task(
+                "oriented_detection",
+                "oriented object detection",
+                "oriented",
+                classed=True,
+            ),
         ),
         encodings=show.ROWS,
-        metrics=(vj.Metric("oriented", "f1", score.f1, frozenset({"class_of_interest"})),),
+        metrics=(
+            vj.Metric("oriented", "f1", score.f1, frozenset({"class_of_interest"})),
+        ),
         errors=errors.ROWS,
         ranked=vj.Ranked("obb", score.coco_annotation, 100),
         context=classes,

@@ -9,7 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 import visualjudge as vj
-from visualjudge.vision.errors.items import classification, missed, something, two_labels
+from visualjudge.vision.errors.items import (
+    classification,
+    missed,
+    something,
+    two_labels,
+)
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge_oriented.record import OrientedBoxes
 

@@ -18,11 +18,15 @@ from visualjudge_oriented.record import OrientedBoxes, box_around
 HEADS = ("imagesource:", "gsd:")
 
 
-def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample | Problem]:
+def read(
+    task: str, gt: str, pred: str | None, images: str
+) -> Iterator[vj.Sample | Problem]:
     """A sample for each image; where ``pred`` has no file for one, nothing was found on it."""
     for key, image, (truth, found) in aligned(images, gt, gt if pred is None else pred):
         if truth is None:
-            yield Problem(Path(image).name, key, "truth", f"no file named {key!r} in {gt}")
+            yield Problem(
+                Path(image).name, key, "truth", f"no file named {key!r} in {gt}"
+            )
             continue
         try:
             real = boxes(truth, scored=False)
@@ -37,7 +41,9 @@ def boxes(path: Path | None, *, scored: bool) -> OrientedBoxes:
     """The boxes of a file; the tenth word is the confidence where ``scored``, else whether the
     object is difficult.
     """
-    lines = [] if path is None else path.read_text("utf-8", errors="replace").splitlines()
+    lines = (
+        [] if path is None else path.read_text("utf-8", errors="replace").splitlines()
+    )
     items = []
     for number, line in enumerate(lines, 1):
         words = line.split()
@@ -48,7 +54,9 @@ def boxes(path: Path | None, *, scored: bool) -> OrientedBoxes:
                 f"{path}: line {number}: must have 8 coordinates, a label and a number, got "
                 f"{len(words)} words"
             )
-        values = [_number(word, f"{path}: line {number}") for word in (*words[:8], *words[9:])]
+        values = [
+            _number(word, f"{path}: line {number}") for word in (*words[:8], *words[9:])
+        ]
         last = values[8] if len(values) > 8 else None
         rest = {"score": last} if scored else {"iscrowd": bool(last)}
         items.append(box_around(np.reshape(values[:8], (4, 2)), label=words[8], **rest))

@@ -94,7 +94,12 @@ class OrientedBoxes(LabelledItems):
                 for one in self.items
             )
         return self.with_items(
-            box_around(one.corners * factor, label=one.label, score=one.score, iscrowd=one.iscrowd)
+            box_around(
+                one.corners * factor,
+                label=one.label,
+                score=one.score,
+                iscrowd=one.iscrowd,
+            )
             for one in self.items
         )
 
@@ -111,7 +116,9 @@ def read(payload: Any, _reading: ReadContext) -> OrientedBoxes:
             fields.number(value, f"{where}.obb", largest=1e6) for value in values
         )
         if w < 0 or h < 0:
-            raise DataError(f"{where}.obb: w and h must be 0 or more, got {w:g} and {h:g}")
+            raise DataError(
+                f"{where}.obb: w and h must be 0 or more, got {w:g} and {h:g}"
+            )
         label, score = fields.label(item, where), fields.score(item, where)
         items.append(OrientedBox(label, cx, cy, w, h, angle, score, fields.crowd(item)))
     return OrientedBoxes(tuple(items))

@@ -24,16 +24,22 @@ def f1(
     return labelled_f1(prediction, truth, similarity, class_of_interest)
 
 
-def similarity(first: Sequence[OrientedBox], second: Sequence[OrientedBox]) -> np.ndarray:
+def similarity(
+    first: Sequence[OrientedBox], second: Sequence[OrientedBox]
+) -> np.ndarray:
     """IoU of n and m boxes, n×m, 0 for boxes of no area; for a crowd region of ``second`` the
     intersection over the first's own area.
     """
     check_pairs(len(first) * len(second))
     found = np.zeros((len(first), len(second)))
     corners = [[item.corners for item in side] for side in (first, second)]
-    reach = [np.array([np.hypot(item.w, item.h) / 2 for item in side]) for side in (first, second)]
+    reach = [
+        np.array([np.hypot(item.w, item.h) / 2 for item in side])
+        for side in (first, second)
+    ]
     middle = [
-        np.array([(item.cx, item.cy) for item in side]).reshape(-1, 2) for side in (first, second)
+        np.array([(item.cx, item.cy) for item in side]).reshape(-1, 2)
+        for side in (first, second)
     ]
     apart = np.linalg.norm(middle[0][:, None] - middle[1][None], axis=2)
     for i, j in np.argwhere(apart < reach[0][:, None] + reach[1][None]):
@@ -66,7 +72,10 @@ def _common_area(subject: np.ndarray, clip: np.ndarray) -> float:
                 kept.append(points[k])
             if here * after < 0:
                 kept.append(
-                    points[k] + (points[(k + 1) % len(points)] - points[k]) * here / (here - after)
+                    points[k]
+                    + (points[(k + 1) % len(points)] - points[k])
+                    * here
+                    / (here - after)
                 )
         if len(kept) < 3:
             return 0.0

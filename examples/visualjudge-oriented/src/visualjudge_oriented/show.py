@@ -27,11 +27,15 @@ class Style:
 def draw(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """Outlines in their class's colour, the largest first, then a tag with the label of each."""
     items = sorted(scene.prediction.items, key=lambda item: -item.w * item.h)
-    colors, legend = label_colors(scene.classes, [item.label for item in scene.prediction.items])
+    colors, legend = label_colors(
+        scene.classes, [item.label for item in scene.prediction.items]
+    )
     pixels, anchors = scene.canvas("overlay"), []
     for item in items:
         corners = np.rint(np.clip(item.corners, -1e4, 1e5)).astype(np.int32)
-        cv2.polylines(pixels, [corners], True, colors[item.label], line_width(scene.size))
+        cv2.polylines(
+            pixels, [corners], True, colors[item.label], line_width(scene.size)
+        )
         box = pixel_box(item.bounds, scene.size)
         if box is not None:
             anchors.append(Anchor(item.label, colors[item.label], box))
@@ -43,7 +47,8 @@ def as_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """``{"label", "obb": [cx, cy, w, h, angle]}`` a box, in whole pixels and degrees."""
     return vj.Encoded(
         text=array(
-            compact({"label": item.label, "obb": _rounded(item)}) for item in scene.prediction.items
+            compact({"label": item.label, "obb": _rounded(item)})
+            for item in scene.prediction.items
         )
     )
 
@@ -54,22 +59,34 @@ def _rounded(item: OrientedBox) -> list[int]:
 
 ROWS = (
     vj.Encoding(
-        "oriented", "oriented_boxes", "pixel", draw, Style(), title="Oriented boxes with labels"
+        "oriented",
+        "oriented_boxes",
+        "pixel",
+        draw,
+        Style(),
+        title="Oriented boxes with labels",
     ),
-    vj.Encoding("oriented", "text_obb", "text", as_text, Style(), title="Oriented boxes as text"),
+    vj.Encoding(
+        "oriented", "text_obb", "text", as_text, Style(), title="Oriented boxes as text"
+    ),
 )
 
 
 def features(found: OrientedBoxes, given: vj.Given) -> dict[str, float]:
     """Do the boxes lie on edges, set apart what they hold, and neither repeat nor leave out?"""
     view, items = given.view, list(found.items)
-    labels, everything = [item.label for item in items], np.zeros(view.edges.shape, np.uint8)
+    labels, everything = (
+        [item.label for item in items],
+        np.zeros(view.edges.shape, np.uint8),
+    )
     looks, rows = (
         np.zeros((len(items), 3)),
         {name: np.zeros(len(items)) for name in ("edge", "salient", "log_area")},
     )
     for k, item in enumerate(items):
-        corners = np.rint(np.clip(item.corners * view.scale, -1e4, 1e4)).astype(np.int32)
+        corners = np.rint(np.clip(item.corners * view.scale, -1e4, 1e4)).astype(
+            np.int32
+        )
         inside, rim = np.zeros_like(everything), np.zeros_like(everything)
         cv2.fillConvexPoly(inside, corners, 1)
         cv2.polylines(rim, [corners], True, 1, 2)
@@ -99,5 +116,7 @@ def example() -> tuple[np.ndarray, OrientedBoxes, None]:
     )
     for item in boxes:
         color = (205, 205, 200) if item.label == "ship" else (170, 60, 45)
-        cv2.fillConvexPoly(image, np.rint(item.corners).astype(np.int32), color, cv2.LINE_AA)
+        cv2.fillConvexPoly(
+            image, np.rint(item.corners).astype(np.int32), color, cv2.LINE_AA
+        )
     return image, OrientedBoxes(boxes), None

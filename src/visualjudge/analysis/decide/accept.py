@@ -87,8 +87,13 @@ class Acceptance:
                 if self.images_needed is None
                 else f"it needs about {self.images_needed:,} images"
             )
-            return f"{self.judge}: no score keeps the promise that {promise} {bad}; {more}"
-        accepted, good = percent(self.parts[0].accepted), percent(self.parts[0].recall or 0.0)
+            return (
+                f"{self.judge}: no score keeps the promise that {promise} {bad}; {more}"
+            )
+        accepted, good = (
+            percent(self.parts[0].accepted),
+            percent(self.parts[0].recall or 0.0),
+        )
         return (
             f"{self.judge}: accept predictions from a score of {self.threshold:g}: {promise} "
             f"{bad}. {accepted} are accepted, {good} of the good ones"
@@ -101,7 +106,10 @@ class Acceptance:
     def __str__(self) -> str:
         tables = [
             grid(PART, rows, title=title).text()
-            for title, rows in (("At the chosen score", self.parts), ("Other scores", self.curve))
+            for title, rows in (
+                ("At the chosen score", self.parts),
+                ("Other scores", self.curve),
+            )
             if rows
         ]
         return "\n".join([self.sentence, *tables])
@@ -134,7 +142,9 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
             source=pl.col("sources").list.first().cast(pl.String),
             number=pl.when("usable").then("number"),
         )
-        .group_by("task", "image", "cluster", "annotation", "classes", maintain_order=True)
+        .group_by(
+            "task", "image", "cluster", "annotation", "classes", maintain_order=True
+        )
         .agg(
             pl.col("source", "error_type").first(),
             score=pl.col("number").mean(),
@@ -145,7 +155,11 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
 
 
 def accept(
-    study: Study, *, bad_below: float = 5.0, risk: float = 0.05, base_rate: float | None = None
+    study: Study,
+    *,
+    bad_below: float = 5.0,
+    risk: float = 0.05,
+    base_rate: float | None = None,
 ) -> Acceptance:
     """Find the score from which the judge of the study's first run may accept predictions.
 
@@ -157,7 +171,10 @@ def accept(
         If the run has no verdicts on scoring questions, or all or none of the predictions are bad
         although a base rate is given.
     """
-    for name, value in (("--risk (risk)", risk), ("--base-rate (base_rate)", base_rate)):
+    for name, value in (
+        ("--risk (risk)", risk),
+        ("--base-rate (base_rate)", base_rate),
+    ):
         if value is not None and not 0 < value < 1:
             raise UsageError(f"{name} must be between 0 and 1, got {value:g}")
     table = predictions_of(study).drop_nulls("truth")
@@ -194,7 +211,9 @@ class _Cases:
     weight: FloatArray
 
     @classmethod
-    def of(cls, table: pl.DataFrame, bad_below: float, base_rate: float | None) -> _Cases:
+    def of(
+        cls, table: pl.DataFrame, bad_below: float, base_rate: float | None
+    ) -> _Cases:
         bad = (table["truth"] < bad_below).to_numpy()
         share, weight = float(bad.mean()), np.ones(bad.size)
         if base_rate is not None:
@@ -219,7 +238,8 @@ class _Cases:
         """
         weight = self.weight * (self.score >= threshold)
         bad, all_ = (
-            np.bincount(self.image, w).astype(np.float64) for w in (weight * self.bad, weight)
+            np.bincount(self.image, w).astype(np.float64)
+            for w in (weight * self.bad, weight)
         )
         value, spread = ratio(bad[all_ > 0], all_[all_ > 0])
         if not bad.any():
@@ -229,7 +249,9 @@ class _Cases:
             cases = min(float(spread.effective[0]), weight.sum() / heaviest)
             return 0.0, 1 - LEVEL ** (1 / max(cases, 1e-9))
         cases_cap = np.array([weight.sum() ** 2 / (weight**2).sum()])
-        return float(value[0]), float(jeffreys_bound(value, spread, cases_cap, LEVEL)[0])
+        return float(value[0]), float(
+            jeffreys_bound(value, spread, cases_cap, LEVEL)[0]
+        )
 
     def part(self, name: str, threshold: float) -> AcceptedPart:
         """Return the figures of accepting from ``threshold``."""
@@ -258,7 +280,9 @@ def chosen_threshold(cases: _Cases, risk: float) -> tuple[float | None, int | No
         scores = np.unique(np.quantile(cases.score, at, method="inverted_cdf"))
         for score in scores[np.isfinite(scores)][::-1].tolist():
             share, bound = cases.bound(score)
-            kept &= bound <= risk or not share  # without a bad one, there may only be too few
+            kept &= (
+                bound <= risk or not share
+            )  # without a bad one, there may only be too few
             if kept and bound <= risk:
                 chosen = min(chosen, score)
             if share < risk:
@@ -270,7 +294,9 @@ def chosen_threshold(cases: _Cases, risk: float) -> tuple[float | None, int | No
     return None, math.ceil(needed) if needed <= MOST_IMAGES else None
 
 
-def _parts(table: pl.DataFrame, cases: _Cases, threshold: float) -> Iterator[AcceptedPart]:
+def _parts(
+    table: pl.DataFrame, cases: _Cases, threshold: float
+) -> Iterator[AcceptedPart]:
     """Yield the figures of all predictions, and of each task and error type."""
     yield cases.part(ALL, threshold)
     for column in ("task", "error_type"):
@@ -292,7 +318,9 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
         raise DataError(acceptance.sentence)
     run = study.runs[0]
     if run.name != acceptance.judge and not run.simulated:
-        warnings.warn(f"the score is {acceptance.judge}'s, not {run.name}'s", stacklevel=2)
+        warnings.warn(
+            f"the score is {acceptance.judge}'s, not {run.name}'s", stacklevel=2
+        )
     reason = (
         pl.when(~pl.col("task").is_in(acceptance.tasks))
         .then(pl.lit("its task was not studied"))
@@ -321,7 +349,11 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json:
     labels: dict[str, int] = {}
     annotations: list[Json] = []
     path = root / PREDICTIONS
-    with open_untrusted(root, PREDICTIONS, "record") if path.is_file() else BytesIO() as file:
+    with (
+        open_untrusted(root, PREDICTIONS, "record")
+        if path.is_file()
+        else BytesIO() as file
+    ):
         for row in map(jsons.loads, file):
             image = images.get((row.get("task"), row.get("annotation_id")))
             prediction = row.get("prediction") or {}
@@ -331,7 +363,9 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json:
                     "id": len(annotations) + 1,
                     "image_id": image_ids[image],
                     "iscrowd": 0,
-                    "category_id": labels.setdefault(str(item["label"]), len(labels) + 1),
+                    "category_id": labels.setdefault(
+                        str(item["label"]), len(labels) + 1
+                    ),
                 }
                 if "bbox" in item:
                     x0, y0, x1, y1 = item["bbox"]

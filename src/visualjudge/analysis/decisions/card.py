@@ -34,14 +34,23 @@ from visualjudge.analysis.decisions.checks import (
     checks_table,
     closed,
 )
-from visualjudge.analysis.decisions.may_rank_models import KIND, System, sources_table, system
+from visualjudge.analysis.decisions.may_rank_models import (
+    KIND,
+    System,
+    sources_table,
+    system,
+)
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
     SHORT,
     ModelAnswer,
     model_answer,
 )
-from visualjudge.analysis.decisions.pairs_of_models import pairs_table, resolution, separated
+from visualjudge.analysis.decisions.pairs_of_models import (
+    pairs_table,
+    resolution,
+    separated,
+)
 from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,
@@ -161,7 +170,11 @@ class JudgeCard(Answer):
             )
         if (radius := self.score_radius) is not None:
             within = f"the score is within {radius.value:.2f} of the truth"
-            known = within if math.isfinite(radius.value) else "no bound is known: too few images"
+            known = (
+                within
+                if math.isfinite(radius.value)
+                else "no bound is known: too few images"
+            )
             yield f"In 90 % of new images, {known} ({many(radius.images, 'image')})."
         for score in self.result.own_scores:
             if score.value is not None:
@@ -182,7 +195,9 @@ class Card:
     def parts(self) -> Iterator[Part]:
         """What it says, with rows: lines and tables."""
         over_all = (benchmarks_table(self.benchmarks), tasks_table(self.judges))
-        for part in chain([self.moved], over_all, *(judge.parts for judge in self.judges)):
+        for part in chain(
+            [self.moved], over_all, *(judge.parts for judge in self.judges)
+        ):
             if part.rows if isinstance(part, Table) else part:
                 yield part
 
@@ -212,7 +227,9 @@ def card_of(analysis: Analysis) -> Card:
 
 
 def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
-    place = next((row.estimate for row in result.bias if row.feature == "position"), NOTHING)
+    place = next(
+        (row.estimate for row in result.bias if row.feature == "position"), NOTHING
+    )
     whole = answer_of(study, run, result.pairwise, place, proven(result))
     names = [cell.name for cell in result.by_task]
     alone = (replace(whole, task=names[0]),) if len(names) == 1 else None
@@ -239,7 +256,9 @@ def _task(study: Study, run: int, task: str) -> Answer:
         order_shown=study.runs[run].order_shown,
         truth=not unknown,
     )
-    place = preference((in_both_orders(pairs) if unknown else pairs).filter("usable"), "position")
+    place = preference(
+        (in_both_orders(pairs) if unknown else pairs).filter("usable"), "position"
+    )
     return replace(answer_of(own, 0, pairwise, place.estimate), task=task)
 
 
@@ -256,14 +275,18 @@ def answer_of(
     ordered, order_shown = system(study, run), study.runs[run].order_shown
     measured = {
         "macro_accuracy": _measured(pairwise.macro, pairwise),
-        "right_in_both_orders": _measured(pairwise.swap.right_in_both, pairwise, order_shown),
+        "right_in_both_orders": _measured(
+            pairwise.swap.right_in_both, pairwise, order_shown
+        ),
         "lean": _measured(place, pairwise, order_shown),
     }
     constant = ""
     if pairwise.constant is not None and measured["macro_accuracy"].value is not None:
         constant = f"a constant answer is right in {percent(pairwise.constant)}"
     notes = {"macro_accuracy": constant}
-    lines = [check(name, found, notes.get(name, "")) for name, found in measured.items()]
+    lines = [
+        check(name, found, notes.get(name, "")) for name, found in measured.items()
+    ]
     checks = (*lines, _failed(study, run), _favour(ordered))
     failing = [line.failing for line in checks if line.state == "fail"]
     models = model_answer(
@@ -277,7 +300,9 @@ def answer_of(
     return Answer(study.runs[run].name, models, checks, ordered)
 
 
-def _measured(found: Estimate, pairwise: Pairwise, order_shown: bool = True) -> Estimate:
+def _measured(
+    found: Estimate, pairwise: Pairwise, order_shown: bool = True
+) -> Estimate:
     """Return a figure of pairs, or why it was not measured."""
     if not pairwise.questions:
         return NOT_MEASURED
@@ -313,7 +338,9 @@ def _unskilled(pairwise: Pairwise) -> str | None:
     if constant is not None and required.state((constant, constant)) == "pass":
         least, than = constant, f"a constant answer ({percent(constant)})"
     return (
-        f"it is right in {accuracy}, which is no better than {than}" if ends[1] <= least else None
+        f"it is right in {accuracy}, which is no better than {than}"
+        if ends[1] <= least
+        else None
     )
 
 
@@ -351,15 +378,18 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
         return None
     happened = (told["answer"] == "A").cast(pl.Float64).to_numpy()
     return calibration(
-        told["probability_a"].to_numpy(), happened, told["cluster"].to_numpy(), seed=study.seed
+        told["probability_a"].to_numpy(),
+        happened,
+        told["cluster"].to_numpy(),
+        seed=study.seed,
     )
 
 
 def _radius(study: Study, run: int) -> ConformalRadius | None:
     """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
-    scored = study.kind(run, "scoring", ("usable", "number", "truth", "cluster")).filter(
-        pl.col("usable") & pl.col("truth").is_not_null()
-    )
+    scored = study.kind(
+        run, "scoring", ("usable", "number", "truth", "cluster")
+    ).filter(pl.col("usable") & pl.col("truth").is_not_null())
     if scored.is_empty():
         return None
     residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
@@ -381,7 +411,9 @@ def gamed(analysis: Analysis) -> str:
     """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
     where none does.
     """
-    best = best_rule(row for row in analysis.results.leaks if row.scope == "all" and row.flagged)
+    best = best_rule(
+        row for row in analysis.results.leaks if row.scope == "all" and row.flagged
+    )
     if best is None or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value:
         return ""
     return (
@@ -403,11 +435,15 @@ CALIBRATION = Layout[Calibration](
 )
 AS_BEFORE = (
     *as_named("state", "verdict"),
-    Column("needs_images", lambda found: (found.models.needs_images or (None, None))[1]),
+    Column(
+        "needs_images", lambda found: (found.models.needs_images or (None, None))[1]
+    ),
     blocks("checks", CHECK),
 )
 """The keys of 1.0, filled from the answer."""
-CARD_OF_TASK = Layout[Answer](*AS_BEFORE, Column("answer", "verdict"), Column("said", "answer"))
+CARD_OF_TASK = Layout[Answer](
+    *AS_BEFORE, Column("answer", "verdict"), Column("said", "answer")
+)
 TASK = Layout[Answer](
     Column(None, "judge", "Judge"),
     named("task", "Task", plain_name, text=True),
@@ -452,7 +488,9 @@ JUDGE = Layout[JudgeCard](
     block("models", ANSWER),
     blocks("tasks", TASK),
     Column("system", _system),
-    Column("as_published", lambda j: {one.name: one.value for one in j.result.own_scores}),
+    Column(
+        "as_published", lambda j: {one.name: one.value for one in j.result.own_scores}
+    ),
     Column(
         "as_published_of",
         lambda j: {one.name: one.lacking for one in j.result.own_scores if one.lacking},

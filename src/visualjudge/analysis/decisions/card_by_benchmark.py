@@ -39,9 +39,15 @@ def rows_of(study: Study) -> Iterator[BenchmarkRow]:
     """Yield the rows of each run; none if the questions are of one dataset."""
     for run, table in zip(study.runs, study.joined, strict=True):
         judge = str(run.info.get("judge") or run.name)
-        parts = table.group_by(["benchmark", "kind"]) if "benchmark" in table.columns else ()
+        parts = (
+            table.group_by(["benchmark", "kind"])
+            if "benchmark" in table.columns
+            else ()
+        )
         for (benchmark, kind), part in sorted(parts, key=lambda named: str(named[0])):
-            asked = study.questions.join(part.select("id").unique(), on="id", how="semi")
+            asked = study.questions.join(
+                part.select("id").unique(), on="id", how="semi"
+            )
             guessing = guessed(asked) if kind == "pairwise" else 0.0
             failed, figure = int((~part["usable"]).sum()), _figure(str(kind), part)
             yield BenchmarkRow(

@@ -10,8 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from visualjudge.analysis.figure_text import NONE, many, number, percent, percents, points, span
-from visualjudge.analysis.table_layout import Column, Layout, as_named, grid, named, of_row
+from visualjudge.analysis.figure_text import (
+    NONE,
+    many,
+    number,
+    percent,
+    percents,
+    points,
+    span,
+)
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    grid,
+    named,
+    of_row,
+)
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.text_tables import Styled, Table
 
@@ -24,7 +39,12 @@ STATES: Mapping[State, str] = {
     "not_measured": "not measured",
 }
 """Names of the states on pages."""
-ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
+ICONS: Mapping[State, str] = {
+    "pass": "✓",
+    "fail": "✗",
+    "undecided": "?",
+    "not_measured": "–",
+}
 """Symbol of each state, shown beside its name."""
 NOT_ASKED = "was not asked"
 WITHIN = "the threshold lies within the interval"
@@ -82,10 +102,16 @@ def _may_move(ends: Interval | None) -> str:
 
 THRESHOLDS: Mapping[str, Threshold] = {
     "macro_accuracy": Threshold(
-        "Accuracy, mean over tasks", "at_least", 0.75, "its accuracy over tasks is only {}"
+        "Accuracy, mean over tasks",
+        "at_least",
+        0.75,
+        "its accuracy over tasks is only {}",
     ),
     "right_in_both_orders": Threshold(
-        "Right in both orders", "at_least", 0.65, "it is right in both orders in only {}"
+        "Right in both orders",
+        "at_least",
+        0.65,
+        "it is right in both orders in only {}",
     ),
     "lean": Threshold(
         "Position bias",
@@ -96,9 +122,14 @@ THRESHOLDS: Mapping[str, Threshold] = {
         unit=" points",
     ),
     "failed": Threshold(
-        "Replies that cannot be used", "at_most", 0.05, "{} of its replies cannot be used"
+        "Replies that cannot be used",
+        "at_most",
+        0.05,
+        "{} of its replies cannot be used",
     ),
-    "favour": Threshold("Favouritism, in ranks", "at_most", 0, "{why}", _moved, _may_move, unit=""),
+    "favour": Threshold(
+        "Favouritism, in ranks", "at_most", 0, "{why}", _moved, _may_move, unit=""
+    ),
 }
 
 
@@ -135,13 +166,17 @@ def closed(ends: Ends | None) -> Interval | None:
     return None if low is None or high is None else (low, high)
 
 
-def check(name: str, measured: Estimate, note: str = "", *, tested: bool = False) -> Check:
+def check(
+    name: str, measured: Estimate, note: str = "", *, tested: bool = False
+) -> Check:
     """Return the state of one check. ``note`` is shown where no reason is; a figure that is the
     result of tests (``tested``) is compared by its value.
     """
     value, ends, images = measured.value, closed(measured.interval), measured.images
     if value is None:
-        return Check(name, None, None, "not_measured", images, measured.why or NOT_ASKED)
+        return Check(
+            name, None, None, "not_measured", images, measured.why or NOT_ASKED
+        )
     compared = (value, value) if tested else ends
     state: State = "undecided"
     if images < LEAST_IMAGES:
@@ -181,7 +216,13 @@ def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
     if len(judges) == 1:
         return grid(CHECK, *judges.values())
     rows = [
-        (threshold.title, threshold.required, *(_state(one.state, one.shown) for one in beside))
-        for threshold, *beside in zip(THRESHOLDS.values(), *judges.values(), strict=bool(judges))
+        (
+            threshold.title,
+            threshold.required,
+            *(_state(one.state, one.shown) for one in beside),
+        )
+        for threshold, *beside in zip(
+            THRESHOLDS.values(), *judges.values(), strict=bool(judges)
+        )
     ]
     return Table(("Check", "Required", *judges), tuple(rows), keys=2)

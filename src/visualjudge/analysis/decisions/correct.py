@@ -37,7 +37,14 @@ from visualjudge.analysis.statistics import (
     rank_sets,
 )
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
-from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks, grid, named
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    blocks,
+    grid,
+    named,
+)
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.text_tables import Table
@@ -115,12 +122,18 @@ class Leaderboard:
         groups = {row.group for row in self.rows}
         scope = f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ {self.lam:.2f}"
         what = f"{self.measure} of {len(self.rows)} sources by {self.judge}"
-        notes = [f"{what}; {scope}", RANKS_NOTE, *([GROUPS_NOTE] if len(groups) > 1 else [])]
+        notes = [
+            f"{what}; {scope}",
+            RANKS_NOTE,
+            *([GROUPS_NOTE] if len(groups) > 1 else []),
+        ]
         for why in sorted({row.why for row in self.rows if row.why}):
             names = ", ".join(row.source for row in self.rows if row.why == why)
             notes.append(f"No interval and no ranks: {names} ({why}).")
         for one in self.assumptions:
-            said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[one.holds]
+            said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[
+                one.holds
+            ]
             p = "" if one.p is None else f", p = {one.p:.2g}"
             notes.append(f"assumes {one.assumes}; check: {one.check}: {said}{p}")
         if self.gap is not None:
@@ -170,7 +183,11 @@ LEADERBOARD = Layout[Leaderboard](
 
 
 def correct_study(
-    study: Study, labels: str | Path, *, kind: str | None = None, gap: float | None = None
+    study: Study,
+    labels: str | Path,
+    *,
+    kind: str | None = None,
+    gap: float | None = None,
 ) -> Leaderboard:
     """Correct the judge's values of each source by the labels of people in ``labels`` (CSV).
 
@@ -188,11 +205,20 @@ def correct_study(
     means = _means(found, placed, labels, problems)
     told = [means.interval(s) is not None for s in range(len(found.names))]
     sets = rank_sets(
-        np.where(told, means.values, np.nan), means.covariance, means.freedom, found.group
+        np.where(told, means.values, np.nan),
+        means.covariance,
+        means.freedom,
+        found.group,
     )
     rows = [_row(found, means, sets[s], s) for s in range(len(found.names))]
     order = sorted(
-        rows, key=lambda row: (row.group, row.corrected is None, -(row.corrected or 0), row.source)
+        rows,
+        key=lambda row: (
+            row.group,
+            row.corrected is None,
+            -(row.corrected or 0),
+            row.source,
+        ),
     )
     labelled = placed.filter(pl.col("y").is_not_null())["item"].n_unique()
     return Leaderboard(
@@ -214,7 +240,11 @@ def correct_study(
 def _means(
     found: Items, placed: pl.DataFrame, labels: str | Path, problems: Sequence[Problem]
 ) -> PooledMeans:
-    out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
+    out = (
+        f"; {many(len(problems), 'label')} left out, the first: {problems[0]}"
+        if problems
+        else ""
+    )
     if not placed["y"].count():
         raise DataError(
             f"{labels}: must have labels of {NOUNS[found.kind]}s that the runs judged, got "
@@ -226,9 +256,12 @@ def _means(
     filled = said.fill_null(of_source).fill_null(said.mean()).fill_null(0.0)
     predictions = found.rows.select(filled)["said"].to_numpy()
     y, probability = (
-        placed[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("y", "probability")
+        placed[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for name in ("y", "probability")
     )
-    means = pooled_means(predictions, y, found["source"], found["image"], probability=probability)
+    means = pooled_means(
+        predictions, y, found["source"], found["image"], probability=probability
+    )
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
@@ -263,7 +296,9 @@ def _row(
 # ------------------------------------------------ assumptions, and the number of labels
 
 
-def _assumptions(found: Items, placed: pl.DataFrame, means: PooledMeans) -> tuple[Assumption, ...]:
+def _assumptions(
+    found: Items, placed: pl.DataFrame, means: PooledMeans
+) -> tuple[Assumption, ...]:
     nouns = f"{NOUNS[found.kind]}s"
     labelled = placed.filter(pl.col("y").is_not_null())
     bare = labelled["probability"].null_count()
@@ -291,16 +326,24 @@ def _assumptions(found: Items, placed: pl.DataFrame, means: PooledMeans) -> tupl
         f"{percent(absent)} of the {nouns} have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
-    highest, own = (float(np.nanmax(y, initial=0.0)) for y in (labelled["y"], found["said"]))
+    highest, own = (
+        float(np.nanmax(y, initial=0.0)) for y in (labelled["y"], found["said"])
+    )
     scale = Assumption(
         "labels are from 0 to 10, as the judge's scores are",
         f"the highest label is {highest:g}, the judge's highest score {own:g}",
         2 * highest > own,
     )
-    return (drawn, enough, scale, replies) if found.kind == "scoring" else (drawn, enough, replies)
+    return (
+        (drawn, enough, scale, replies)
+        if found.kind == "scoring"
+        else (drawn, enough, replies)
+    )
 
 
-def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) -> int | None:
+def _labels_for(
+    gap: float, means: PooledMeans, group: IntArray, labels: int
+) -> int | None:
     """Return the total labels at which the typical difference of two comparable sources has a
     standard error of ``gap`` / 2.8.
 
@@ -314,7 +357,11 @@ def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) ->
 
     def of_difference(matrix: FloatArray) -> float:
         return float(
-            np.median(matrix[first, first] + matrix[second, second] - 2 * matrix[first, second])
+            np.median(
+                matrix[first, first]
+                + matrix[second, second]
+                - 2 * matrix[first, second]
+            )
         )
 
     shrinking = of_difference(means.label_covariance)

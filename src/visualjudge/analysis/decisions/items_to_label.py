@@ -11,8 +11,18 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis.decisions.judged_items import NOUNS, item_of, items, require_sources
-from visualjudge.analysis.decisions.label_files import FORMS, of_kind, place, read_labels
+from visualjudge.analysis.decisions.judged_items import (
+    NOUNS,
+    item_of,
+    items,
+    require_sources,
+)
+from visualjudge.analysis.decisions.label_files import (
+    FORMS,
+    of_kind,
+    place,
+    read_labels,
+)
 from visualjudge.analysis.statistics import draw
 from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError, Problem
@@ -68,8 +78,16 @@ def label_study(
         If the run does not name two sources, if no unlabelled items, or fewer than ``n``, remain,
         or if existing labels were drawn with different probabilities.
     """
-    judged = (one for one in ("scoring", "pairwise", "ranking") if items(study, one).comparable)
-    chosen, known, problems = kind or next(judged, "scoring"), None, tuple[Problem, ...]()
+    judged = (
+        one
+        for one in ("scoring", "pairwise", "ranking")
+        if items(study, one).comparable
+    )
+    chosen, known, problems = (
+        kind or next(judged, "scoring"),
+        None,
+        tuple[Problem, ...](),
+    )
     if labels is not None:
         chosen, known = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen))
@@ -82,19 +100,31 @@ def label_study(
             )
         rows = found.rows.hstack(placed.select("y", "label"))
     once = rows.unique("item", keep="first", maintain_order=True)
-    done, left = once.filter(pl.col("y").is_not_null()), once.filter(pl.col("y").is_null())
+    done, left = (
+        once.filter(pl.col("y").is_not_null()),
+        once.filter(pl.col("y").is_null()),
+    )
     many = n or min(USUAL, left.height) or USUAL
     if many > left.height:
         raise DataError(
             f"--n must be at most the {left.height} {NOUNS[chosen]}s without a label, got {many}"
         )
     picked = draw(
-        left.height, many, rng_for(seed, "label", chosen, many), left["source"].to_numpy()
+        left.height,
+        many,
+        rng_for(seed, "label", chosen, many),
+        left["source"].to_numpy(),
     )
     by, name = "question_id", pl.col("item")
     if chosen == "scoring":  # with its task, if several tasks have the annotation
-        shared = once.filter(pl.col("annotation").is_duplicated())["annotation"].implode()
-        name = pl.when(pl.col("annotation").is_in(shared)).then("item").otherwise("annotation")
+        shared = once.filter(pl.col("annotation").is_duplicated())[
+            "annotation"
+        ].implode()
+        name = (
+            pl.when(pl.col("annotation").is_in(shared))
+            .then("item")
+            .otherwise("annotation")
+        )
         by = "annotation_id"
     meta = study.questions.filter(pl.col("kind") == chosen).select(
         "task",
@@ -108,7 +138,9 @@ def label_study(
         pl.col("label").alias(FORMS[by]),
         probability=pl.lit(repr((done.height + many) / once.height)),
     )
-    table = drawn.join(meta.unique("item", keep="first"), on="item", maintain_order="left")
+    table = drawn.join(
+        meta.unique("item", keep="first"), on="item", maintain_order="left"
+    )
     queue = table.select(
         pl.exclude("item", "image", "sources"), image_id="image", sources="sources"
     )

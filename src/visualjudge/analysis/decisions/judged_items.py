@@ -23,7 +23,11 @@ from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, IntArray
 
-MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
+MEASURES = {
+    "scoring": "mean score",
+    "pairwise": "win rate",
+    "ranking": "win rate in rankings",
+}
 NOUNS = {"scoring": "annotation", "pairwise": "question", "ranking": "question"}
 """What people label, by kind of question."""
 
@@ -80,7 +84,9 @@ def items(study: Study, kind: str, run: int = 0) -> Items:
     """Return the items of one kind of question in one run."""
     merged = options_of(study.kind(run, kind, _NEEDED), kind)
     met = "task" if kind == "scoring" else "key"
-    known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
+    known, places = placed(
+        merged.select("task", a="source", b=pl.col("source").first().over(met))
+    )
     rows = merged.select(
         "item",
         "annotation",
@@ -90,7 +96,9 @@ def items(study: Study, kind: str, run: int = 0) -> Items:
         source=places_of(merged, places),
         image=pl.Series(renumbered(merged["cluster"].to_numpy())[1]),
     )
-    return Items(kind, tuple(name for _, name in known), tuple(group for group, _ in known), rows)
+    return Items(
+        kind, tuple(name for _, name in known), tuple(group for group, _ in known), rows
+    )
 
 
 _NEEDED = (
@@ -167,7 +175,10 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def _beaten(column: str, letter: str) -> pl.Expr:
     """Return the share of the other options that an answer puts below ``letter``; ½ for a tie."""
-    answer, others = pl.col(column).cast(pl.String), (pl.col("options") - 1).cast(pl.Float64)
+    answer, others = (
+        pl.col(column).cast(pl.String),
+        (pl.col("options") - 1).cast(pl.Float64),
+    )
     place = answer.str.find(letter, literal=True).cast(pl.Float64).fill_null(others)
     return pl.when(is_tie(column)).then(0.5).otherwise((others - place) / others)
 

@@ -67,7 +67,11 @@ def read_labels(path: str | Path) -> Labels:
     ]
     table = said.filter(pl.col("wrong").is_null()).select("name", "said", "probability")
     if table.is_empty():
-        why = f"fill in the column {FORMS[by]}" if not problems else f"the first: {problems[0]}"
+        why = (
+            f"fill in the column {FORMS[by]}"
+            if not problems
+            else f"the first: {problems[0]}"
+        )
         raise DataError(f"{home}: holds no label that can be read; {why}")
     return Labels(str(home), by, table, tuple(problems))
 
@@ -77,7 +81,9 @@ def _rows(path: Path) -> tuple[str, pl.DataFrame]:
     and the ``probability`` as ``stated`` and as a number; null if it is none.
     """
     table = csv_table(path)
-    by = next((by for by, said in FORMS.items() if {by, said} <= set(table.columns)), None)
+    by = next(
+        (by for by, said in FORMS.items() if {by, said} <= set(table.columns)), None
+    )
     if by is None:
         raise DataError(
             f"{path}: columns must be annotation_id,score or question_id,answer, got "
@@ -85,12 +91,16 @@ def _rows(path: Path) -> tuple[str, pl.DataFrame]:
         )
     names = {"name": by, "said": FORMS[by], "stated": "probability"}
     cells = {
-        name: pl.col(column).str.strip_chars().fill_null("") if column in table else pl.lit("")
+        name: pl.col(column).str.strip_chars().fill_null("")
+        if column in table
+        else pl.lit("")
         for name, column in names.items()
     }
     number = pl.col("stated").cast(pl.Float64, strict=False)
     rows = table.select(**cells).with_row_index("row", 2)
-    return by, rows.with_columns(probability=pl.when((number > 0) & (number <= 1)).then(number))
+    return by, rows.with_columns(
+        probability=pl.when((number > 0) & (number <= 1)).then(number)
+    )
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
@@ -104,10 +114,14 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     """
     by, rows = _rows(Path(path))
     for name, stated in (
-        rows.filter(pl.col("probability").is_null()).select("name", "stated").iter_rows()
+        rows.filter(pl.col("probability").is_null())
+        .select("name", "stated")
+        .iter_rows()
     ):
         got = f"{stated or 'none'}; `visualjudge label --out` writes it"
-        raise DataError(f"{path}: {name}: probability must be above 0 and at most 1, got {got}")
+        raise DataError(
+            f"{path}: {name}: probability must be above 0 and at most 1, got {got}"
+        )
     return by, dict(rows.select("name", "probability").iter_rows())
 
 
@@ -151,14 +165,20 @@ def _answers(run: RunFolder) -> Labels:
         .when(~split)
         .then(most.first())
     )
-    asked = pl.DataFrame(rows, schema, orient="row").group_by("name", maintain_order=True)
-    table = asked.agg(said=agreed, probability=pl.col("probability").last()).drop_nulls("said")
+    asked = pl.DataFrame(rows, schema, orient="row").group_by(
+        "name", maintain_order=True
+    )
+    table = asked.agg(said=agreed, probability=pl.col("probability").last()).drop_nulls(
+        "said"
+    )
     if table.is_empty():
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
     return Labels(str(run.path), "question_id", table)
 
 
-def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str, Labels]:
+def of_kind(
+    labels: Labels, study: Study, kind: str | None = None
+) -> tuple[str, Labels]:
     """Return the kind of question that the labels answer (``kind``, or that of all), and the labels
     on such questions and on unknown ones, which :func:`place` reports.
 
@@ -182,24 +202,33 @@ def of_kind(labels: Labels, study: Study, kind: str | None = None) -> tuple[str,
     return chosen, replace(labels, table=own)
 
 
-def place(labels: Labels, items: Items, study: Study) -> tuple[pl.DataFrame, tuple[Problem, ...]]:
+def place(
+    labels: Labels, items: Items, study: Study
+) -> tuple[pl.DataFrame, tuple[Problem, ...]]:
     """Return the label of each row of the items (``y`` as the items' ``said``, ``probability``, and
     the ``label`` as written; null without one), and unmatched or unreadable labels as problems.
     """
     asked = study.questions.filter(pl.col("kind") == items.kind)
-    item, annotation = item_of(items.kind), pl.col("annotations").list.first().cast(pl.String)
-    names = [pl.col("id")] if labels.by == "question_id" else [annotation, item]
-    judged = pl.concat(asked.select("id", item=item, name=name) for name in names).filter(
-        pl.col("item").is_in(items.rows["item"].implode())
+    item, annotation = (
+        item_of(items.kind),
+        pl.col("annotations").list.first().cast(pl.String),
     )
+    names = [pl.col("id")] if labels.by == "question_id" else [annotation, item]
+    judged = pl.concat(
+        asked.select("id", item=item, name=name) for name in names
+    ).filter(pl.col("item").is_in(items.rows["item"].implode()))
     items_of_name = (
         judged.unique(["name", "item"], keep="first", maintain_order=True)
         .group_by("name")
         .agg(pl.col("id", "item").first(), count=pl.len())
     )
-    found = labels.table.join(items_of_name, on="name", how="left", maintain_order="left")
+    found = labels.table.join(
+        items_of_name, on="name", how="left", maintain_order="left"
+    )
     # An annotation has two names; several questions on it have the mean of their answers.
-    told = pl.col("item" if labels.by == "annotation_id" else "name").is_first_distinct()
+    told = pl.col(
+        "item" if labels.by == "annotation_id" else "name"
+    ).is_first_distinct()
     known = found.filter(pl.col("count") == 1)
     one = known.filter(told)
     answered = _answered(one, study)
@@ -222,12 +251,19 @@ def place(labels: Labels, items: Items, study: Study) -> tuple[pl.DataFrame, tup
             for name, said in one.filter(~usable).select("name", "said").iter_rows()
         ),
     ]
-    y = options_of(answered.filter("usable"), items.kind).select("item", "option", y="said")
+    y = options_of(answered.filter("usable"), items.kind).select(
+        "item", "option", y="said"
+    )
     said = one.filter(usable).select("item", "probability", label="said")
     rows = (
         items.rows.select("item", "option")
         .join(y, on=["item", "option"], how="left", maintain_order="left")
-        .join(said.unique("item", keep="last"), on="item", how="left", maintain_order="left")
+        .join(
+            said.unique("item", keep="last"),
+            on="item",
+            how="left",
+            maintain_order="left",
+        )
     )
     return rows, (
         *labels.problems,
@@ -240,12 +276,15 @@ def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:
     said, ties = pl.col("said"), pl.col("said").str.to_lowercase()
     verdicts = labels.select(
         "id",
-        text=pl.when(ties.is_in(list(TIES))).then(ties).otherwise(said.str.to_uppercase()),
+        text=pl.when(ties.is_in(list(TIES)))
+        .then(ties)
+        .otherwise(said.str.to_uppercase()),
         number=said.cast(pl.Float64, strict=False),
         status=pl.lit("ok"),
         order=pl.lit("AB"),
         said_cause=pl.lit(None, pl.String),
     )
     return join(
-        study.questions, verdicts.with_columns(pl.col("text", "status", "order").cast(WORD))
+        study.questions,
+        verdicts.with_columns(pl.col("text", "status", "order").cast(WORD)),
     )

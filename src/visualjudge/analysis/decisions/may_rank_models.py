@@ -10,7 +10,12 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.answer import PairsOfModels, compare_models
-from visualjudge.analysis.decisions.judged_items import MEASURES, Items, comparisons, items
+from visualjudge.analysis.decisions.judged_items import (
+    MEASURES,
+    Items,
+    comparisons,
+    items,
+)
 from visualjudge.analysis.decisions.model_answer import NO_ANSWER
 from visualjudge.analysis.figure_text import (
     GROUPS_NOTE,
@@ -28,7 +33,15 @@ from visualjudge.analysis.statistics.systems import (
     system_agreement,
 )
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.table_layout import Column, Layout, as_named, block, blocks, grid, named
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    block,
+    blocks,
+    grid,
+    named,
+)
 from visualjudge.analysis.value_and_interval import NO_TRUTH
 from visualjudge.core.text_tables import Table
 
@@ -86,9 +99,15 @@ class KindOfSystem:
         count; without any, the range is that of what no interval excludes.
         """
         favours = enumerate(self.found.favours)
-        known = [(s, favour, self._ends(s, favour)) for s, favour in favours if favour.interval]
+        known = [
+            (s, favour, self._ends(s, favour))
+            for s, favour in favours
+            if favour.interval
+        ]
         sure = [
-            (self._places(s, favour.value), ends, s) for s, favour, ends in known if favour.sure
+            (self._places(s, favour.value), ends, s)
+            for s, favour, ends in known
+            if favour.sure
         ]
         if not sure:
             possible = max((high for _, _, (_, high) in known), default=0)
@@ -120,7 +139,9 @@ class KindOfSystem:
 
 
 def _told(row: SourceByJudge) -> str:
-    return "" if not row.bias.sure else "favoured" if row.bias.value > 0 else "disfavoured"
+    return (
+        "" if not row.bias.sure else "favoured" if row.bias.value > 0 else "disfavoured"
+    )
 
 
 FAVOUR = Layout[Favour](*as_named("value", "p"), Column("ci95", "interval"))
@@ -191,7 +212,9 @@ def system(study: Study, run: int) -> System:
     if kinds:
         return System(kinds, models=models)
     if not asked:
-        return System((), "no question compares two named sources of one task", models=models)
+        return System(
+            (), "no question compares two named sources of one task", models=models
+        )
     images = asked[0].rows.filter(pl.col("said").is_not_nan())["image"].n_unique()
     return System((), _why_none(asked[0]), images, models)
 
@@ -210,7 +233,9 @@ def _measured(asked: Items) -> KindOfSystem | None:
     found, silent = asked.answered()
     if not found.names:
         return None
-    said, truth, source, image = (found[k] for k in ("said", "truth", "source", "image"))
+    said, truth, source, image = (
+        found[k] for k in ("said", "truth", "source", "image")
+    )
     agreement = system_agreement(said, truth, source, image, found.group)
     if agreement is None:
         return None

@@ -74,7 +74,8 @@ def model_answer(
 
 
 ANSWER = Layout[ModelAnswer](
-    *as_named("state", "sentence", "resolution", "resolution_twice"), blocks("pairs", PAIR)
+    *as_named("state", "sentence", "resolution", "resolution_twice"),
+    blocks("pairs", PAIR),
 )
 """The answer in files."""
 
@@ -91,7 +92,10 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, s
         puts = f"it puts {pair.b} above {pair.a}{_task(pair, groups)}, wrongly"
         shares = f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
         rightly = f"; {many(len(right), 'pair')} separated rightly" if right else ""
-        return "no", f"No: {puts} (it prefers {pair.a} {shares}){rightly}. Ask another judge."
+        return (
+            "no",
+            f"No: {puts} (it prefers {pair.a} {shares}){rightly}. Ask another judge.",
+        )
     if models.images < LEAST_IMAGES:
         few = f"{models.images} of at least {LEAST_IMAGES}"
         return "too_few", f"Not with these images: {few}. {_so_far(pairs, accuracy)}"
@@ -103,12 +107,19 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, s
         hopeless = undecided and not any(pair.needs_images for pair in undecided)
         todo = _next(accuracy, "Ask another judge." if hopeless else "")
         rest = f"none of {total} is separated on {many(models.images, 'image')}"
-        return "too_few", f"Not with these images: {rest}{open_pairs or too_close}. {todo}"
+        return (
+            "too_few",
+            f"Not with these images: {rest}{open_pairs or too_close}. {todo}",
+        )
     are = "is" if len(right) == 1 else "are"
     separated = f"{len(right)} of {total} {are} separated, all rightly"
     if not undecided and len(right) >= len(close):
         points = models.resolution
-        least = "" if points is None else f", for differences of {points:.1f} points and more"
+        least = (
+            ""
+            if points is None
+            else f", for differences of {points:.1f} points and more"
+        )
         return "yes", f"Yes{least}: {separated}{too_close}."
     return "in_part", f"In part: {separated}{open_pairs}{too_close}."
 
@@ -141,7 +152,11 @@ def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
         return f"it can’t separate {_named(never, groups)} yet, too close to be settled"
     ends = [pair.needs_images for pair in soon if pair.needs_images]
     more = " to ".join(number(max(images)) for images in zip(*ends, strict=True))
-    rest = f", and {_named(never, groups)} not at all, too close to be settled" if never else ""
+    rest = (
+        f", and {_named(never, groups)} not at all, too close to be settled"
+        if never
+        else ""
+    )
     return f"it can’t separate {_named(soon, groups)} yet ({more} more images){rest}"
 
 
@@ -157,10 +172,10 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
         for pair in pairs
         if pair.judge_ci95 and not pair.judge_ci95[0] <= 0.5 <= pair.judge_ci95[1]
     ]
-    orders = f"it puts {listed(names, NAMED)}" if names else f"it separates none of {total}"
-    return (
-        f"Not known: {orders}, but without ground truth nobody knows whether rightly. Label some."
+    orders = (
+        f"it puts {listed(names, NAMED)}" if names else f"it separates none of {total}"
     )
+    return f"Not known: {orders}, but without ground truth nobody knows whether rightly. Label some."
 
 
 def _unknown(images: int, accuracy: str | None, why: str | None) -> str:

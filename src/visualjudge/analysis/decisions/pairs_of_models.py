@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from visualjudge.analysis.answer import PairOfModels, PairsOfModels, PairState
 from visualjudge.analysis.figure_text import NONE, many, number, percent, percents
-from visualjudge.analysis.table_layout import Column, Layout, as_named, grid, named, of_row
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    grid,
+    named,
+    of_row,
+)
 from visualjudge.core.text_tables import Table
 
 MOST_ROWS = 15
@@ -45,7 +52,11 @@ PAIR = Layout[PairOfModels](
 def separated(models: PairsOfModels) -> str:
     """Return how many pairs are separated, as "5 of 6"."""
     pairs = models.pairs
-    return f"{sum(pair.state == 'right' for pair in pairs)} of {len(pairs)}" if pairs else NONE
+    return (
+        f"{sum(pair.state == 'right' for pair in pairs)} of {len(pairs)}"
+        if pairs
+        else NONE
+    )
 
 
 def resolution(models: PairsOfModels) -> str:
@@ -66,5 +77,7 @@ def pairs_table(models: PairsOfModels) -> Table:
             "metric that the scores were computed by."
         )
     if len(models.pairs) > MOST_ROWS:
-        notes.append(f"{number(MOST_ROWS)} of {many(len(models.pairs), 'pair')} are listed.")
+        notes.append(
+            f"{number(MOST_ROWS)} of {many(len(models.pairs), 'pair')} are listed."
+        )
     return grid(PAIR, models.pairs[:MOST_ROWS], notes=notes, keys=2)

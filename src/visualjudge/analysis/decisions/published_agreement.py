@@ -62,7 +62,9 @@ NOTE = (
 )
 
 
-def as_published(table: pl.DataFrame, judges: Sequence[str] = ()) -> tuple[PublishedCell, ...]:
+def as_published(
+    table: pl.DataFrame, judges: Sequence[str] = ()
+) -> tuple[PublishedCell, ...]:
     """Return VIEScore's cells of a long table of ratings (``item, source, rater, dimension,
     score``, optional ``kind``).
 
@@ -87,7 +89,9 @@ def as_published(table: pl.DataFrame, judges: Sequence[str] = ()) -> tuple[Publi
     # each person beside the mean of the others
     raters = pl.len().over(keys)
     others = (pl.col("score").sum().over(keys) - pl.col("score")) / (raters - 1)
-    asked = people.join(judged, on=["dimension", "source"], how="semi").filter(raters > 1)
+    asked = people.join(judged, on=["dimension", "source"], how="semi").filter(
+        raters > 1
+    )
     held = asked.with_columns(other=others.round(9))
     return (
         *cells,
@@ -119,7 +123,9 @@ def _cut(judged: pl.DataFrame) -> pl.DataFrame:
     whole = wide.drop_nulls(["SC", "PQ"]).with_columns(
         O=(pl.col("SC") / 10 * (pl.col("PQ") / 10)).sqrt()
     )
-    long = whole.unpivot(["SC", "PQ", "O"], index=keys, variable_name="part", value_name="score")
+    long = whole.unpivot(
+        ["SC", "PQ", "O"], index=keys, variable_name="part", value_name="score"
+    )
     return long.with_columns(dimension=pl.col("task") + "/" + pl.col("part"))
 
 
@@ -127,11 +133,17 @@ def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> Publishe
     """Return the cell of one judge, or of all people, averaged over them in the same way."""
     found = defaultdict[str, list[float]](list)
     for (source, _), ratings in sorted(part.sort("item").group_by(["source", "rater"])):
-        found[str(source)].append(_rho(ratings["score"].to_numpy(), ratings["other"].to_numpy()))
+        found[str(source)].append(
+            _rho(ratings["score"].to_numpy(), ratings["other"].to_numpy())
+        )
     every = np.array([rho for rhos in found.values() for rho in rhos])
     as_printed = np.tanh if kind == "people" else np.asarray
-    by_source = {name: known(float(as_printed(np.mean(rhos)))) for name, rhos in found.items()}
-    mean = float(np.mean(every[np.isfinite(every)])) if np.isfinite(every).any() else None
+    by_source = {
+        name: known(float(as_printed(np.mean(rhos)))) for name, rhos in found.items()
+    }
+    mean = (
+        float(np.mean(every[np.isfinite(every)])) if np.isfinite(every).any() else None
+    )
     items = part["item"].n_unique()
     published = known(np.tanh(np.mean(every)))
     return PublishedCell(rater, dimension, kind, published, mean, by_source, items)

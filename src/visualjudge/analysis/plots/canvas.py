@@ -66,7 +66,8 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
 .plot .ci{stroke-width:2.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
 """ + "".join(
-    f".plot .fs{k}{{fill:var(--s{k})}}.plot .ls{k}{{stroke:var(--s{k})}}\n" for k in range(SERIES)
+    f".plot .fs{k}{{fill:var(--s{k})}}.plot .ls{k}{{stroke:var(--s{k})}}\n"
+    for k in range(SERIES)
 )
 """``fNAME`` fills with a colour; ``lNAME`` draws lines in it."""
 
@@ -97,7 +98,9 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     span = high - low
     size = 10.0**-8
     steps = (step * 10.0**power for power in range(-8, 9) for step in (1, 2, 2.5, 5))
-    step = next((step for step in steps if span / step <= most - 1 + 1e-9), span or size)
+    step = next(
+        (step for step in steps if span / step <= most - 1 + 1e-9), span or size
+    )
     first = int(-(-low // step))
     count = int((high - first * step) / step + 1e-9)
     return [round((first + k) * step, 10) for k in range(count + 1)]
@@ -123,7 +126,9 @@ class Canvas:
     def lines(self, points: Sequence[tuple[float, float]], kind: str) -> None:
         """Draw a line through points."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        self._add(f'<polyline class="{kind}" points="{path}"/>', max(y for _, y in points))
+        self._add(
+            f'<polyline class="{kind}" points="{path}"/>', max(y for _, y in points)
+        )
 
     def text(
         self,
@@ -145,7 +150,8 @@ class Canvas:
         drawn = said if room == math.inf else shortened(said, room)
         whole = "" if drawn == said else f"<title>{escape(said)}</title>"
         self._add(
-            f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(drawn)}{whole}</text>', y + 4
+            f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(drawn)}{whole}</text>',
+            y + 4,
         )
 
     def marker(
@@ -164,9 +170,13 @@ class Canvas:
         name = colour(series)
         kind = f"hollow l{name}" if hollow else f"mark f{name}"
         corners = MARKERS[series % SERIES]
-        path = " ".join(f"{x + radius * a:.1f},{y + radius * b:.1f}" for a, b in corners)
+        path = " ".join(
+            f"{x + radius * a:.1f},{y + radius * b:.1f}" for a, b in corners
+        )
         inside = f"<title>{escape(title)}</title>" if title else ""
-        self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + radius)
+        self._add(
+            f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + radius
+        )
 
     def svg(self, label: str, *, colours: dict[str, str] | None = None) -> str:
         """Return the image as SVG, with ``label`` as its accessible name.
@@ -175,7 +185,9 @@ class Canvas:
         that has the stylesheet of figures.
         """
         width, height = f"{self.width:.0f}", f"{self.height + 4:.0f}"
-        named = f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
+        named = (
+            f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
+        )
         body = "".join(self._parts)
         if colours is None:
             return f'<svg class="plot" {named} style="--width:{width}px">{body}</svg>'
@@ -191,7 +203,11 @@ class Canvas:
 
 
 def legend(
-    canvas: Canvas, series: Sequence[str], colours: Sequence[int], y: float = 12, x: float = 4
+    canvas: Canvas,
+    series: Sequence[str],
+    colours: Sequence[int],
+    y: float = 12,
+    x: float = 4,
 ) -> float:
     """Draw the marker and name of each series from ``y`` down; return the bottom."""
     left = x
@@ -236,7 +252,9 @@ def percent_tick(value: float) -> str:
     return f"{100 * value:g} %"
 
 
-def x_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "") -> None:
+def x_axis(
+    canvas: Canvas, box: Box, show: Callable[[float], str], label: str = ""
+) -> None:
     """Draw ticks below the box, light grid lines and the axis label."""
     for tick in ticks(*box.x_range, most=5 if box.right - box.left < 260 else 7):
         canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
@@ -246,7 +264,9 @@ def x_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = 
         canvas.text((box.left + box.right) / 2, box.bottom + 31, label, "", "middle")
 
 
-def y_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "") -> None:
+def y_axis(
+    canvas: Canvas, box: Box, show: Callable[[float], str], label: str = ""
+) -> None:
     """Draw ticks to the left of the box, light grid lines and, above it, the axis label."""
     for tick in ticks(*box.y_range):
         canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")

@@ -54,7 +54,11 @@ class Figure:
         """Return the data as CSV with a header and unrounded numbers."""
         return harmless(
             pl.DataFrame(
-                self.rows, self.columns, orient="row", strict=False, infer_schema_length=None
+                self.rows,
+                self.columns,
+                orient="row",
+                strict=False,
+                infer_schema_length=None,
             )
         ).write_csv()
 
@@ -113,7 +117,8 @@ identify a row stay in place.
 """
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;max-width:var(--width);height:auto}"
-    ".reading>summary{cursor:pointer}@media print{.reading>summary,.csv{display:none}}" + _SCROLL
+    ".reading>summary{cursor:pointer}@media print{.reading>summary,.csv{display:none}}"
+    + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")
 """Background of a page's figures: light, dark."""
@@ -124,7 +129,9 @@ def page_style(own: str) -> str:
     (paper is light), the figures, and the page's ``own`` rules.
     """
     light, dark = (
-        ";".join(f"--{name}:{value}" for name, value in {**colours, "page": behind}.items())
+        ";".join(
+            f"--{name}:{value}" for name, value in {**colours, "page": behind}.items()
+        )
         for colours, behind in zip((LIGHT, DARK), BEHIND, strict=True)
     )
     themes = (

@@ -59,7 +59,9 @@ def forest(
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
     y = legend(canvas, series, numbers) if len(series) > 1 else 4.0
-    label = min(0.45 * width, max((text_width(row.label) for row in rows), default=0) + 14)
+    label = min(
+        0.45 * width, max((text_width(row.label) for row in rows), default=0) + 14
+    )
     firsts = [row.estimates[0] for row in rows if row.estimates]
     values = [scale.value(e) for e in firsts if e is not None and len(series) == 1]
     beside = min(0.3 * width, max(map(text_width, values), default=0) + 12)
@@ -72,9 +74,13 @@ def forest(
         canvas.line(box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis")
     for k, row in enumerate(rows):
         middle = box.top + (k + 0.5) * slot
-        canvas.text(box.left - 10, middle + 4, row.label, "name", "end", room=box.left - 10)
+        canvas.text(
+            box.left - 10, middle + 4, row.label, "name", "end", room=box.left - 10
+        )
         if values and row.estimates[0] is not None:
-            canvas.text(box.right + 14, middle + 4, scale.value(row.estimates[0]), room=beside)
+            canvas.text(
+                box.right + 14, middle + 4, scale.value(row.estimates[0]), room=beside
+            )
         canvas.text(box.right + 18 + beside, middle + 4, row.note, "small")
         if row.chance is not None:
             x, half = box.x(row.chance), DODGE * len(series) / 2 + 3
@@ -85,9 +91,13 @@ def forest(
             place = middle + DODGE * (s - (len(series) - 1) / 2)
             if estimate.interval:
                 open_ends = zip(estimate.interval, ends, strict=True)
-                low, high = (box.x(edge if end is None else end) for end, edge in open_ends)
+                low, high = (
+                    box.x(edge if end is None else end) for end, edge in open_ends
+                )
                 canvas.line(low, place, high, place, f"ci l{colour(numbers[s])}")
             named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
             few = estimate.images < LEAST_IMAGES
-            canvas.marker(box.x(estimate.value), place, numbers[s], hollow=few, title=named)
+            canvas.marker(
+                box.x(estimate.value), place, numbers[s], hollow=few, title=named
+            )
     return canvas

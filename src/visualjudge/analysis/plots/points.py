@@ -33,14 +33,20 @@ class Line:
 
 
 def lines(
-    found: Sequence[Line], labels: tuple[str, str], width: float, end: float | None = None
+    found: Sequence[Line],
+    labels: tuple[str, str],
+    width: float,
+    end: float | None = None,
 ) -> Canvas:
     """Draw all judges on one pair of axes from 0; ``labels`` are for x and y.
 
     With ``end`` both axes go to it, and a diagonal marks equal values; without, y is a share.
     """
     canvas = Canvas(width)
-    top = legend(canvas, [line.title for line in found], [line.series for line in found]) + 24
+    top = (
+        legend(canvas, [line.title for line in found], [line.series for line in found])
+        + 24
+    )
     points = [point for line in found for point in line.points]
     low = 0.4 if end is None and min(y for _, y, _ in points) > 0.45 else 0.0
     x_end = end or 1.05 * max(x for x, _, _ in points) or 1.0

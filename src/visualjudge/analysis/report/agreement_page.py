@@ -14,7 +14,12 @@ from visualjudge.analysis.figure_text import (
     plain_name,
     span,
 )
-from visualjudge.analysis.people_agreement import AlphaRow, AltRow, PeopleAgreement, RaterRow
+from visualjudge.analysis.people_agreement import (
+    AlphaRow,
+    AltRow,
+    PeopleAgreement,
+    RaterRow,
+)
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.report.page import asset, environment
@@ -83,16 +88,24 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     tables = []
     for title, choices in (("Scores", False), ("Choices between two options", True)):
         own = [row for row in result.rows if row.dimension.endswith(CHOICES) == choices]
-        figures = ((row.spearman, row.kendall_tau, row.pairwise_accuracy) for row in own)
-        rows = [row for row, some in zip(own, figures, strict=True) if set(some) != {None}]
+        figures = (
+            (row.spearman, row.kendall_tau, row.pairwise_accuracy) for row in own
+        )
+        rows = [
+            row for row, some in zip(own, figures, strict=True) if set(some) != {None}
+        ]
         few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
         notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
         tables += [grid(RATER, rows, title=title, notes=notes, keys=2)] if own else []
     several = [row for row in result.alpha if row.people > 1]
     without = [plain_name(row.dimension) for row in several if row.alpha is None]
-    notes = [f"No α (too few units, or all alike): {listed(without)}."] if without else []
+    notes = (
+        [f"No α (too few units, or all alike): {listed(without)}."] if without else []
+    )
     rated = [row for row in several if row.alpha is not None]
-    tables += [grid(ALPHA, rated, title="Do people agree?", notes=notes)] if several else []
+    tables += (
+        [grid(ALPHA, rated, title="Do people agree?", notes=notes)] if several else []
+    )
     title = "Could a judge replace people?"
     tests = grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2)
     return [*tables, tests] if result.alt_test else tables
@@ -102,7 +115,9 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge and for the
     mean of people.
     """
-    kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
+    kept = [
+        row for row in result.rows if row.kind != "person" and row.spearman is not None
+    ]
     found: dict[str, dict[str, Estimate]] = {}
     for row in kept:
         rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
@@ -112,7 +127,9 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
         "Rank correlation with people",
         "Rank correlation of each rater with the mean of the people; for a person, with the mean "
         "of the other people.",
-        [(k, rater, cells) for k, (rater, cells) in enumerate(found.items())][:MOST_SERIES],
+        [(k, rater, cells) for k, (rater, cells) in enumerate(found.items())][
+            :MOST_SERIES
+        ],
         missing="No rank correlation with people is known: too few items.",
         reading="Lines are 95 % intervals (none for the mean of people); hollow markers stand for "
         "fewer than 5 items.",

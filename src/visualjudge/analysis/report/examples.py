@@ -65,8 +65,12 @@ def _wrong(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [
             pairs.with_columns(distance="margin", why=wide),
-            ranked.with_columns(distance=1 - taus, why=ordered).filter(pl.col("distance") > 1),
-            scored.with_columns(distance=off, why=missed).filter(pl.col("distance") > 1),
+            ranked.with_columns(distance=1 - taus, why=ordered).filter(
+                pl.col("distance") > 1
+            ),
+            scored.with_columns(distance=off, why=missed).filter(
+                pl.col("distance") > 1
+            ),
         ]
     )
 
@@ -92,7 +96,9 @@ def _spread(found: pl.DataFrame, most: int) -> pl.DataFrame:
     """Return the rows of the largest distance: one an image, with the tasks taking turns."""
     ordered = found.sort("distance", "id", descending=[True, False])
     once = ordered.unique("cluster", keep="first", maintain_order=True)
-    return once.sort(pl.int_range(pl.len()).over("task"), maintain_order=True).head(most)
+    return once.sort(pl.int_range(pl.len()).over("task"), maintain_order=True).head(
+        most
+    )
 
 
 def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
@@ -103,7 +109,11 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
     tables = [study.joined[k].filter(kind="pairwise") for k in (first, second)]
     before = tables[0].select(*keys, before="right")
     apart = tables[1].join(before, on=keys).filter(pl.col("right") != pl.col("before"))
-    way = pl.when(pl.col("right")).then(pl.lit("now right")).otherwise(pl.lit("now wrong"))
+    way = (
+        pl.when(pl.col("right"))
+        .then(pl.lit("now right"))
+        .otherwise(pl.lit("now wrong"))
+    )
     parts = apart.with_columns(why=way, distance="margin").partition_by("right")
     rows = [row for part in parts for row in _spread(part, count // 2).to_dicts()]
     return _examples(study, second, rows)
@@ -122,21 +132,29 @@ def _example(study: Study, run: int, row: Fields, placed: Placed | None) -> Exam
     if question is not None and turned:
         try:
             question = swapped(question)
-        except DataError:  # of another tool: its options cannot be told apart in the prompt
+        except (
+            DataError
+        ):  # of another tool: its options cannot be told apart in the prompt
             question = None
-    options = _options(row["scores"][::side], row["sources"][::side], scored=study.has_scores)
+    options = _options(
+        row["scores"][::side], row["sources"][::side], scored=study.has_scores
+    )
     return Example(
         row["why"],
         row["task"],
         encoding_title(row["task"], row["encoding"]),
         row["image"],
         row["error_type"],
-        _value(row["text"], row["number"], turned=turned) if row["usable"] else "not read",
+        _value(row["text"], row["number"], turned=turned)
+        if row["usable"]
+        else "not read",
         _value(row["answer"], row["truth"], turned=turned),
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
         question.prompt if question else "",
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
-        _images(placed.root, question.images, list(options)) if placed and question else (),
+        _images(placed.root, question.images, list(options))
+        if placed and question
+        else (),
     )
 
 
@@ -146,12 +164,19 @@ def _value(text: str | None, value: float | None, *, turned: bool) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def _options(scores: list[float], sources: list[str | None], *, scored: bool) -> dict[str, str]:
+def _options(
+    scores: list[float], sources: list[str | None], *, scored: bool
+) -> dict[str, str]:
     """Describe each option by letter: "true score 7.50 (yolo)", or its source without a score."""
-    letters = [f"Option {letter}" for letter in LETTERS] if len(scores) > 1 else ["Prediction"]
+    letters = (
+        [f"Option {letter}" for letter in LETTERS]
+        if len(scores) > 1
+        else ["Prediction"]
+    )
     told = zip(letters, scores, sources or [None] * len(scores), strict=False)
     return {
-        name: (f"true score {score:.2f} " if scored else "") + (f"({source})" if source else "")
+        name: (f"true score {score:.2f} " if scored else "")
+        + (f"({source})" if source else "")
         for name, score, source in told
     }
 
@@ -163,7 +188,11 @@ def _images(
     options in words have no image.
     """
     inputs = len(paths) - len(options)
-    names = ["Input image"] * inputs + list(options) if inputs >= 0 else ["Image"] * len(paths)
+    names = (
+        ["Input image"] * inputs + list(options)
+        if inputs >= 0
+        else ["Image"] * len(paths)
+    )
     return tuple(zip(names, (thumbnail(root, path) for path in paths), strict=True))
 
 

@@ -39,7 +39,11 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {"unbroken": _sentence, "plain": words.plain_name, "number": words.number}
+    env.filters |= {
+        "unbroken": _sentence,
+        "plain": words.plain_name,
+        "number": words.number,
+    }
     return env
 
 
@@ -62,7 +66,9 @@ def _policy(script: str) -> str:
     )
 
 
-def _lines(cards: Sequence[JudgeCard], simulated: Sequence[str]) -> list[dict[str, Any]]:
+def _lines(
+    cards: Sequence[JudgeCard], simulated: Sequence[str]
+) -> list[dict[str, Any]]:
     """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
     for card in sorted(cards, key=lambda card: list(SHORT).index(card.models.state)):
@@ -90,7 +96,9 @@ def context(
     shown, tabled = order(analysis), order(analysis, MOST_TABLED)
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     found = (
-        summary_sections(analysis, shown) if summary else sections(analysis, tabled, card, drawn)
+        summary_sections(analysis, shown)
+        if summary
+        else sections(analysis, tabled, card, drawn)
     )
     script = asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
@@ -105,7 +113,9 @@ def context(
         "plots": drawn,
         "sections": found,
         "summary": summary,
-        "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
+        "command": shlex.join(
+            ["visualjudge", "report", *folders, "--out", "report.html"]
+        ),
         "version": visualjudge.__version__,
         "setups": [
             (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())

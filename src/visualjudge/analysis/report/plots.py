@@ -50,9 +50,15 @@ def order(analysis: Analysis, most: int = MOST_SERIES) -> list[int]:
     """Return the numbers of the judges that plots draw; of more than ``most``, the most accurate
     ones.
     """
-    right = [judge.pairwise.accuracy.shown.value or 0.0 for judge in analysis.results.judges]
+    right = [
+        judge.pairwise.accuracy.shown.value or 0.0 for judge in analysis.results.judges
+    ]
     numbers = list(range(len(right)))
-    return numbers if len(right) <= most else sorted(numbers, key=lambda i: -right[i])[:most]
+    return (
+        numbers
+        if len(right) <= most
+        else sorted(numbers, key=lambda i: -right[i])[:most]
+    )
 
 
 def shown(analysis: Analysis) -> list[JudgeResult]:
@@ -70,7 +76,9 @@ def figures_of(estimate: Estimate | None) -> Row:
 
 def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
     """Return an axis of points, symmetric about 0, that covers the estimates and intervals."""
-    known = [end for e in estimates if e for end in (e.value, *(e.interval or ())) if end]
+    known = [
+        end for e in estimates if e for end in (e.value, *(e.interval or ())) if end
+    ]
     end = max(0.1, 1.08 * max(map(abs, known), default=0.0))
     return Scale(-end, end, signed, partial(with_ends, show=points), label, 0.0)
 
@@ -94,7 +102,12 @@ def estimates_plot(
     ``notes`` stand beside rows. The axis is one of points named ``label``, or ``scale`` without a
     label. With fewer than ``least`` rows, nothing is drawn: ``missing`` is the reason.
     """
-    known = (text for _, _, cells in found for text, e in cells.items() if e.value is not None)
+    known = (
+        text
+        for _, _, cells in found
+        for text, e in cells.items()
+        if e.value is not None
+    )
     labels = list(dict.fromkeys(known))
     if len(labels) < least:
         return LeftOut(name, missing)
@@ -104,7 +117,12 @@ def estimates_plot(
         for text in labels
     ]
     rows = [
-        ForestRow(row, tuple(cells.get(row) for *_, cells in found), chance, notes.get(row, ""))
+        ForestRow(
+            row,
+            tuple(cells.get(row) for *_, cells in found),
+            chance,
+            notes.get(row, ""),
+        )
         for row in labels[:most]
     ]
     if label:
@@ -252,7 +270,8 @@ class LinesPlot:
     def __call__(self, analysis: Analysis) -> Figure | LeftOut:
         judges = analysis.results.judges
         each = [
-            Line(judges[i].name, k, self.points(analysis, i)) for k, i in enumerate(order(analysis))
+            Line(judges[i].name, k, self.points(analysis, i))
+            for k, i in enumerate(order(analysis))
         ]
         found = [line for line in each if line.points]
         if not found:
@@ -262,7 +281,9 @@ class LinesPlot:
             self.title,
             self.caption,
             ("judge", *self.columns, "n"),
-            tuple((line.title, x, y, int(n)) for line in found for x, y, n in line.points),
+            tuple(
+                (line.title, x, y, int(n)) for line in found for x, y, n in line.points
+            ),
             lambda width: lines(found, self.labels, width, self.end),
             self.reading,
         )
@@ -289,7 +310,11 @@ def _mean_scores(analysis: Analysis, judge: int) -> Points:
 
 def _probabilities(analysis: Analysis, judge: int) -> Points:
     stated = card_of(analysis).judges[judge].probabilities
-    return () if stated is None else tuple((b.stated, b.observed, b.n) for b in stated.bins if b.n)
+    return (
+        ()
+        if stated is None
+        else tuple((b.stated, b.observed, b.n) for b in stated.bins if b.n)
+    )
 
 
 LINES = (
@@ -351,7 +376,12 @@ def judges(analysis: Analysis) -> Figure | LeftOut:
 
 
 PREFERRED = Scale(
-    0.0, 1.0, percent_tick, lambda share: percent(share.value, 0), "prefers the first", 0.5
+    0.0,
+    1.0,
+    percent_tick,
+    lambda share: percent(share.value, 0),
+    "prefers the first",
+    0.5,
 )
 # Number of judges, and of pairs, in the plot of pairs of models.
 MOST_COMPARED, MOST_PAIRS = 3, 15
@@ -378,7 +408,10 @@ def pairs_plot(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
             notes[row] = state_words(pair) if len(drawn) == 1 else ""
         series.append((k, judge.judge, told))
     known = any(share.value is not None for share in truth.values())
-    said = [f"{judge.judge} separates {separated(judge.models)} pairs rightly" for judge in drawn]
+    said = [
+        f"{judge.judge} separates {separated(judge.models)} pairs rightly"
+        for judge in drawn
+    ]
     return estimates_plot(
         "pairs",
         listed(said),
@@ -399,7 +432,12 @@ def encodings(analysis: Analysis) -> list[Figure]:
     the first judge, on the same pairs.
     """
     judged = shown(analysis)
-    tasks = [row.task for judge in judged for row in judge.encodings if len(row.encodings) > 1]
+    tasks = [
+        row.task
+        for judge in judged
+        for row in judge.encodings
+        if len(row.encodings) > 1
+    ]
     found = (_encodings_of(task, judged) for task in dict.fromkeys(tasks))
     return [plot for plot in found if isinstance(plot, Figure)]
 
@@ -410,8 +448,14 @@ def encoding_name(task: str) -> str:
 
 
 def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | LeftOut:
-    rows = [(k, judge.name, row) for k, judge in enumerate(judged) for row in judge.encodings]
-    own = [found for found in rows if found[2].task == task and len(found[2].encodings) > 1]
+    rows = [
+        (k, judge.name, row)
+        for k, judge in enumerate(judged)
+        for row in judge.encodings
+    ]
+    own = [
+        found for found in rows if found[2].task == task and len(found[2].encodings) > 1
+    ]
     first = own[0][2].encodings
     best = next((row.name for row in first if row.standing == "best"), first[0].name)
     return estimates_plot(
@@ -429,7 +473,9 @@ def _encodings_of(task: str, judged: Sequence[JudgeResult]) -> Figure | LeftOut:
 def _less(choice: EncodingChoice, best: str) -> Cells:
     turned = (duel.turned if duel.first == best else duel for duel in choice.duels)
     return {
-        encoding_title(choice.task, duel.first): duel.gap for duel in turned if duel.second == best
+        encoding_title(choice.task, duel.first): duel.gap
+        for duel in turned
+        if duel.second == best
     }
 
 

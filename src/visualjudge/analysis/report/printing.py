@@ -53,10 +53,17 @@ def print_page(html: str, path: Path) -> None:
     with TemporaryDirectory() as folder, atomic_path(path) as scratch:
         page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
         page.write_text(html, "utf-8")
-        own = (f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", page.as_uri())
+        own = (
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={printed}",
+            page.as_uri(),
+        )
         try:
             subprocess.run(
-                [found, *FLAGS, *sandbox, *own], check=True, capture_output=True, timeout=SECONDS
+                [found, *FLAGS, *sandbox, *own],
+                check=True,
+                capture_output=True,
+                timeout=SECONDS,
             )
             scratch.write_bytes(printed.read_bytes())
         except (subprocess.SubprocessError, OSError) as error:

@@ -74,7 +74,10 @@ def by_rows(
     names = dict.fromkeys(row for row, _ in found)
     table = [
         (title, *(judge.name for judge in judges)),
-        *((name, *(found.get((name, j.name), missing) for j in judges)) for name in names),
+        *(
+            (name, *(found.get((name, j.name), missing) for j in judges))
+            for name in names
+        ),
     ]
     if names and len(judges) > max(MOST_COLUMNS, len(names)):
         table = list(zip(*table, strict=True))

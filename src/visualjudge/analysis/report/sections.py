@@ -67,7 +67,9 @@ def summary_sections(analysis: Analysis, shown: Sequence[int]) -> list[Section]:
     ]
 
 
-def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn) -> list[Section]:
+def sections(
+    analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn
+) -> list[Section]:
     """Return the sections with content, in page order.
 
     ``shown``: the judges that it is about, by number; the headline has all.
@@ -93,7 +95,11 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             [
                 grid(
                     COMPARISON,
-                    [row for row in analysis.results.comparisons if {row.a, row.b} <= names],
+                    [
+                        row
+                        for row in analysis.results.comparisons
+                        if {row.a, row.b} <= names
+                    ],
                     title="Pairs of judges",
                     notes=[note] if (note := not_compared(len(every))) else (),
                     keys=2,
@@ -114,7 +120,11 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
         Section(
             "errors",
             "Which errors does the judge see?",
-            asked=[across("Error type", judges, lambda judge: judge.by_error_type, plain_name)],
+            asked=[
+                across(
+                    "Error type", judges, lambda judge: judge.by_error_type, plain_name
+                )
+            ],
             plots=[drawn["errors"]],
         ),
         Section(
@@ -185,10 +195,19 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "measured with answers to fewer than 40 questions. A staircase of severity passes "
             "where its 95 % interval is below 0.",
             [
-                grid(PROBE, judge.probes, title=judge.name, hit=lambda row: row.state == "fail")
+                grid(
+                    PROBE,
+                    judge.probes,
+                    title=judge.name,
+                    hit=lambda row: row.state == "fail",
+                )
                 for judge in judges
             ],
-            [f"{judge.name}: {probes_sentence(judge)}" for judge in judges if judge.probes],
+            [
+                f"{judge.name}: {probes_sentence(judge)}"
+                for judge in judges
+                if judge.probes
+            ],
             [drawn["probes"]],
         ),
         Section(
@@ -197,7 +216,8 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "Answers that were wrong by a wide margin, and replies that could not be read. The "
             "letters are those that the judge saw.",
             examples=[
-                (every[i].name, examples(analysis.study, i)) for i in shown[:MOST_WITH_EXAMPLES]
+                (every[i].name, examples(analysis.study, i))
+                for i in shown[:MOST_WITH_EXAMPLES]
             ],
         ),
         Section(
@@ -218,7 +238,10 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "Tables by task",
             "Cells give the accuracy on pairs, its 95 % interval, and the number of verdicts and "
             "images.",
-            [across("Task", judges, lambda judge: judge.by_task, plain_name), _graded(judges)],
+            [
+                across("Task", judges, lambda judge: judge.by_task, plain_name),
+                _graded(judges),
+            ],
             detail=True,
         ),
         Section(
@@ -243,7 +266,11 @@ def sections(analysis: Analysis, shown: Sequence[int], card: Card, drawn: Drawn)
             "The share of the variance of right and wrong answers that comes from the pair of "
             "options, its encoding, the order shown and chance.",
             [
-                grid(VARIANCE, [row for row in judge.variance if row.total], title=judge.name)
+                grid(
+                    VARIANCE,
+                    [row for row in judge.variance if row.total],
+                    title=judge.name,
+                )
                 for judge in judges
             ],
             detail=True,
@@ -281,7 +308,9 @@ def _encodings(judges: Judges) -> list[Table]:
         return []
     return [
         by_rows("Task", judges, choices),
-        across("Encoding, on different pairs", judges, lambda j: j.by_encoding, _encoding),
+        across(
+            "Encoding, on different pairs", judges, lambda j: j.by_encoding, _encoding
+        ),
     ]
 
 

@@ -21,7 +21,9 @@ def text(results: Results, answers: Sequence[str]) -> str:
         probes = [probes_sentence(judge)] if judge.probes else []
         notes = (*(row.sentence for row in judge.photograph[:1]), *probes)
         parts += [folded(f"{judge.name}: {note}") for note in notes]
-    known = [row for row in results.comparisons if row.gap.value is not None][:MOST_PAIRS]
+    known = [row for row in results.comparisons if row.gap.value is not None][
+        :MOST_PAIRS
+    ]
     if known:
         parts.append(grid(COMPARISON, known, notes=[NOTE], keys=2).text())
     return "\n".join(parts)

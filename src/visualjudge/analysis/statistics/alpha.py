@@ -24,7 +24,9 @@ Interval = tuple[float, float]
 def _midranks(values: FloatArray) -> FloatArray:
     """Return the mid-ranks of ``values``; NaN stays NaN."""
     known = np.isfinite(values)
-    levels, which, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    levels, which, counts = np.unique(
+        values[known], return_inverse=True, return_counts=True
+    )
     out = np.full(values.shape, np.nan)
     out[known] = (np.cumsum(counts) - counts / 2)[which] if levels.size else np.nan
     return out
@@ -87,11 +89,15 @@ def alpha(
         return None, None
     pairable = columns[:, 0] > 0
     weights = sums(labels, pairable.astype(float), count)
-    found = spread(np.nan_to_num(value - _alphas(total - grouped)), weights[weights > 0])
+    found = spread(
+        np.nan_to_num(value - _alphas(total - grouped)), weights[weights > 0]
+    )
     if not found.enough[0]:
         return value, None
     unlike = columns[:, 1] > 1e-9 * np.maximum(1, columns[:, 2])
-    return value, disagreement_ends(value, found, (float(pairable.sum()), float(unlike.sum())))
+    return value, disagreement_ends(
+        value, found, (float(pairable.sum()), float(unlike.sum()))
+    )
 
 
 def disagreement_ends(

@@ -107,11 +107,15 @@ def _indicators(
     items, judged, own = [], [], []
     for item, answer in human[person].items():
         others = [
-            answers[item] for name, answers in human.items() if name != person and item in answers
+            answers[item]
+            for name, answers in human.items()
+            if name != person and item in answers
         ]
         if item not in judge or not others:
             continue
-        theirs, hers = (closeness(one, others, nominal) for one in (judge[item], answer))
+        theirs, hers = (
+            closeness(one, others, nominal) for one in (judge[item], answer)
+        )
         items.append(item)
         judged.append(int(theirs >= hers))
         own.append(int(hers >= theirs))
@@ -123,14 +127,18 @@ def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
     ε.
     """
     difference = np.subtract(own, judged)
-    if np.ptp(difference) == 0:  # no spread: the value decides, as in the t-test's limit
+    if (
+        np.ptp(difference) == 0
+    ):  # no spread: the value decides, as in the t-test's limit
         return 0.0 if difference[0] < epsilon else 1.0
     from scipy import stats  # takes half a second to import
 
     return float(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
 
 
-def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArray) -> float:
+def _p_by_image(
+    judged: list[int], own: list[int], epsilon: float, image: IntArray
+) -> float:
     """Return :func:`_p_value` clustered by image; 1 with too few images.
 
     If the person is ahead in no image, p is at least the probability of this outcome at an
@@ -148,8 +156,12 @@ def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArr
     without = (total.sum() - total) / (size.sum() - size)
     influence = mean - without
     found = estimate.spread(influence, size)
-    skew = float((influence**3).sum() / max(float((influence**2).sum()), estimate.TINY) ** 1.5)
-    error = float(np.sqrt(max(float(found.variance[0]), epsilon * (1 - epsilon) / ahead.size)))
+    skew = float(
+        (influence**3).sum() / max(float((influence**2).sum()), estimate.TINY) ** 1.5
+    )
+    error = float(
+        np.sqrt(max(float(found.variance[0]), epsilon * (1 - epsilon) / ahead.size))
+    )
     if error < estimate.TINY:
         return 0.0 if mean < epsilon else 1.0
     t = (mean - epsilon) / error

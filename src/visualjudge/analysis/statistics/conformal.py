@@ -28,7 +28,9 @@ class ConformalRadius:
     images: int
 
 
-def conformal_radius(residuals: FloatArray, alpha: float, clusters: IntArray) -> ConformalRadius:
+def conformal_radius(
+    residuals: FloatArray, alpha: float, clusters: IntArray
+) -> ConformalRadius:
     """Return the radius from (n,) residuals of a calibration set that was not used for training.
 
     ``clusters`` names the image of each residual: the guarantee then holds for an item of a *new*

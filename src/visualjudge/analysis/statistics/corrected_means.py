@@ -108,17 +108,23 @@ def pooled_means(
     counts = np.maximum(total(np.ones(y.size)), 1)
     naive = total(f) / counts
     chances = np.full(y.size, np.nan) if probability is None else probability
-    chances = np.where(np.isfinite(chances), chances, (total(labelled) / counts)[system])
+    chances = np.where(
+        np.isfinite(chances), chances, (total(labelled) / counts)[system]
+    )
     raw = np.where(labelled, 1 / np.where(labelled, chances, 1.0), 0.0)
     told = total(raw) > 0
-    weight = raw / np.where(told, total(raw), 1)[system]  # 1/π over its sum in the system
+    weight = (
+        raw / np.where(told, total(raw), 1)[system]
+    )  # 1/π over its sum in the system
     held = by_image(weight)
     label_images = np.asarray((held > 0).sum(0), dtype=np.int64)
     enough = label_images >= LEAST_IMAGES
     leverage = np.sqrt(np.maximum(1 - held, 1e-9))
 
     def mean(values: FloatArray) -> FloatArray:
-        held = total(weight)  # 1, but for rounding: equal labels have exactly their value
+        held = total(
+            weight
+        )  # 1, but for rounding: equal labels have exactly their value
         out = np.full(systems, np.nan)
         return np.asarray(np.divide(total(values * weight), held, out=out, where=told))
 
@@ -148,7 +154,13 @@ def pooled_means(
         np.where(enough, lam * naive + mean(label - lam * f), np.nan),
         covariance,
         labels,
-        _freedom(covariance, labels, 1 / np.maximum((held * held).sum(0), 1e-12), images, spent),
+        _freedom(
+            covariance,
+            labels,
+            1 / np.maximum((held * held).sum(0), 1e-12),
+            images,
+            spent,
+        ),
         total(labelled).astype(np.int64),
         label_images,
         effective * label_images,
@@ -158,7 +170,11 @@ def pooled_means(
 
 
 def _freedom(
-    covariance: FloatArray, labels: FloatArray, effective: FloatArray, images: int, spent: int
+    covariance: FloatArray,
+    labels: FloatArray,
+    effective: FloatArray,
+    images: int,
+    spent: int,
 ) -> FloatArray:
     """Return Satterthwaite's degrees of freedom of each value (diagonal) and each difference;
     ``effective`` (S,) is Kish's number of labelled images, ``spent`` 1 if λ was estimated.
@@ -184,4 +200,8 @@ def _balance(gaps: FloatArray, influence: FloatArray, held: FloatArray) -> float
     """
     error = float(np.sqrt((influence.sum(1) ** 2).sum()))
     freedom = int((held.sum(1) > 0).sum()) - 1
-    return float(2 * t_sf(abs(gaps.sum()) / error, freedom)) if error > 0 and freedom > 0 else None
+    return (
+        float(2 * t_sf(abs(gaps.sum()) / error, freedom))
+        if error > 0 and freedom > 0
+        else None
+    )

@@ -69,7 +69,9 @@ def _correlation(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArra
     return np.where(flat, np.nan, np.clip(out, -1, 1))
 
 
-def _in_parts(weights: FloatArray, found: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _in_parts(
+    weights: FloatArray, found: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
     """Return what ``found`` makes of some rows of ``weights`` at a time."""
     step = max(1, WEIGHT_CELLS // max(1, weights.shape[1]))
     starts = range(0, len(weights), step)
@@ -91,7 +93,8 @@ def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Return Spearman's ρ for each row of ``weights`` (draws × N); NaN where a draw is constant."""
     return _in_parts(
-        weights, lambda w: _correlation(weighted_midranks(x, w), weighted_midranks(y, w), w)
+        weights,
+        lambda w: _correlation(weighted_midranks(x, w), weighted_midranks(y, w), w),
     )
 
 
@@ -120,11 +123,15 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
     first, second = np.triu_indices(a.shape[1], 1)
     sa, sb = np.sign(a[:, first] - a[:, second]), np.sign(b[:, first] - b[:, second])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1)))
+        return np.asarray(
+            (sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1))
+        )
 
 
 def jackknife_groups(clusters: IntArray) -> IntArray:
     """Return each row's image as 0, 1, 2, …; more than 200 images are divided into 200 groups (Kott
     2001).
     """
-    return np.asarray(np.unique(clusters, return_inverse=True)[1] % GROUPS, dtype=np.int64)
+    return np.asarray(
+        np.unique(clusters, return_inverse=True)[1] % GROUPS, dtype=np.int64
+    )

@@ -14,7 +14,9 @@ from visualjudge.analysis.statistics.alpha import Interval, disagreement_ends
 from visualjudge.core.records import FloatArray, IntArray
 
 
-def kappa(ratings: FloatArray, groups: IntArray) -> tuple[float | None, Interval | None]:
+def kappa(
+    ratings: FloatArray, groups: IntArray
+) -> tuple[float | None, Interval | None]:
     """Return Cohen's κ of ``ratings`` (2 raters × units, NaN = not rated), and its 95 % interval by
     leaving out each of ``groups`` of units (one integer per unit) in turn, as
     :func:`~visualjudge.analysis.statistics.alpha.alpha`.

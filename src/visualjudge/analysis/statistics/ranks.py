@@ -58,7 +58,9 @@ def rank_sets(
             sets.append(None)
             continue
         others = np.flatnonzero(np.isfinite(means) & beside)
-        differ = _decided(means[others] - means[i], variance[others, i], free[others, i])
+        differ = _decided(
+            means[others] - means[i], variance[others, i], free[others, i]
+        )
         above, below = int((differ > 0).sum()), int((differ < 0).sum())
         sets.append((1 + above, int(beside.sum()) + 1 - below))
     return tuple(sets)
@@ -71,13 +73,17 @@ def decided(
     Holm over all pairs, else 0; (S, S).
     """
     first, second = np.triu_indices(values.size, 1)
-    same = (groups[first] == groups[second]) & np.isfinite(values[first] - values[second])
+    same = (groups[first] == groups[second]) & np.isfinite(
+        values[first] - values[second]
+    )
     first, second = first[same], second[same]
     own = np.diag(covariance)
     variance = own[first] + own[second] - 2 * covariance[first, second]
     free = np.broadcast_to(freedom, covariance.shape)[first, second]
     out = np.zeros(covariance.shape)
-    out[first, second] = _decided(values[first] - values[second], variance, free, sides=2)
+    out[first, second] = _decided(
+        values[first] - values[second], variance, free, sides=2
+    )
     return out - out.T
 
 
@@ -90,7 +96,9 @@ def _decided(
     known = (variance > 1e-18) & (freedom > 0)
     safe = np.where(known, variance, 1.0)
     p = np.where(
-        known, special.stdtr(np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)), 1.0
+        known,
+        special.stdtr(np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)),
+        1.0,
     )
     p = p * sides
     order = np.argsort(p, kind="stable")

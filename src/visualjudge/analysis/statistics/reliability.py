@@ -69,15 +69,22 @@ def calibration(
     codes = renumbered(clusters)[1]
     # The bin of each item; equal probabilities share a bin.
     edges = np.unique(np.quantile(stated, np.linspace(0, 1, BINS + 1)[1:-1]))
-    which = np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
+    which = np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[
+        1
+    ]
     images, counts = int(codes.max()) + 1, np.bincount(codes).astype(float)
     brier = shares(sums(codes, (stated - truth) ** 2, images), counts, graded=True)[0]
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
     value, ends = _expected_error(gaps, codes, seed)
     ece = Estimate(value, ends, stated.size, images)
-    corrected = replace(ece, value=_corrected(gaps, codes, value, ends[0] if ends else 0.0))
+    corrected = replace(
+        ece, value=_corrected(gaps, codes, value, ends[0] if ends else 0.0)
+    )
     groups = [which == name for name in np.unique(which)]
-    bins = tuple(Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum())) for g in groups)
+    bins = tuple(
+        Bin(float(stated[g].mean()), float(truth[g].mean()), int(g.sum()))
+        for g in groups
+    )
     return Calibration(brier, ece, corrected, bins, stated.size, images)
 
 
@@ -108,7 +115,9 @@ def _corrected(gaps: FloatArray, codes: IntArray, ece: float, least: float) -> f
     if images < 2:
         return ece
     gap = gaps.mean(0)
-    each = np.stack([sums(codes, column, images) for column in gaps.T], axis=1) / len(gaps)
+    each = np.stack([sums(codes, column, images) for column in gaps.T], axis=1) / len(
+        gaps
+    )
     luck = images / (images - 1) * ((each - gap / images) ** 2).sum(0)
     held = np.maximum((gaps != 0).mean(0), 1 / len(gaps))
     seen = float((gap**2 / held).sum())

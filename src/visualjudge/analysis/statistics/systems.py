@@ -109,26 +109,37 @@ class SystemAgreement:
         """Return τ-b; None if the truth has no differences."""
         first, second = self.twos
         # rounding errors count as 0
-        gaps = (np.round(one[first] - one[second], 12) for one in (self.judged, self.true))
+        gaps = (
+            np.round(one[first] - one[second], 12) for one in (self.judged, self.true)
+        )
         a, b = map(np.sign, gaps)
         below = float(np.sqrt(np.abs(a).sum() * np.abs(b).sum()))
         value = float((a * b).sum()) / below if below else 0.0
         known, ends = bool(np.abs(b).any()), None
         if known and self.held.min() >= LEAST_IMAGES:
             judge, truth = self.signs()
-            low, high = (float(part.mean()) for part in (judge * truth > 0, judge * truth >= 0))
+            low, high = (
+                float(part.mean()) for part in (judge * truth > 0, judge * truth >= 0)
+            )
             ends = min(2 * low - 1, value), max(2 * high - 1, value)
         return Estimate(value if known else None, ends, self.pairs, self.images)
 
     @cached_property
     def ranks(self) -> tuple[RankSet | None, ...]:
         """The possible ranks of each system by the judge."""
-        covariance, freedom = self._widened(self.judged_covariance), (self.held - 1)[:, None]
+        covariance, freedom = (
+            self._widened(self.judged_covariance),
+            (self.held - 1)[:, None],
+        )
         return rank_sets(self.judged, covariance, freedom, self.group)
 
 
 def system_agreement(
-    judged: FloatArray, true: FloatArray, system: IntArray, image: IntArray, group: IntArray
+    judged: FloatArray,
+    true: FloatArray,
+    system: IntArray,
+    image: IntArray,
+    group: IntArray,
 ) -> SystemAgreement | None:
     """Return the agreement over (R,) items; those without a judge's value are left out. ``group``
     (S,) says which systems are comparable.
@@ -147,12 +158,21 @@ def system_agreement(
         return None
     means = said.sum(0) / each, truth.sum(0) / each
     influence = [
-        (part - count * mean) / each for part, mean in zip((said, truth), means, strict=True)
+        (part - count * mean) / each
+        for part, mean in zip((said, truth), means, strict=True)
     ]
-    held = [int((count[:, group == own] > 0).any(1).sum()) for own in range(int(group.max()) + 1)]
+    held = [
+        int((count[:, group == own] > 0).any(1).sum())
+        for own in range(int(group.max()) + 1)
+    ]
     of_judge, of_truth = (one.T @ one for one in influence)
     return SystemAgreement(
-        *means, of_judge, of_truth, group, np.array(held, dtype=np.int64)[group], names.size
+        *means,
+        of_judge,
+        of_truth,
+        group,
+        np.array(held, dtype=np.int64)[group],
+        names.size,
     )
 
 
@@ -182,7 +202,9 @@ class FairFit:
         size = self.group.size
         same, alike = self.group[:, None] == self.group, np.ones(size, dtype=bool)
         while True:
-            weights = np.eye(size) - (same & alike) / (same & alike).sum(1, keepdims=True)
+            weights = np.eye(size) - (same & alike) / (same & alike).sum(
+                1, keepdims=True
+            )
             found = self._contrasts(weights)
             spare = (same & alike).sum(1) - 1 >= np.maximum(2, same.sum(1) / 2)
             sure = [s for s in np.flatnonzero(alike & spare) if found[s].sure]
@@ -193,14 +215,21 @@ class FairFit:
     def _contrasts(self, weights: FloatArray) -> tuple[Favour, ...]:
         contrast = np.zeros((len(weights), self.fit.coefficients.size))
         contrast[:, self.first : self.first + len(weights)] = weights
-        values, error = contrast @ self.fit.coefficients, np.sqrt(self.fit.variance(contrast))
+        values, error = (
+            contrast @ self.fit.coefficients,
+            np.sqrt(self.fit.variance(contrast)),
+        )
         freedom = np.maximum(self.fit.freedom(contrast), 2.0)
         certain, told = error <= 1e-12, self.images >= LEAST_IMAGES
         p = 2 * t_sf(np.abs(values) / np.where(certain, np.inf, error), freedom)
-        adjusted = holm([one if seen else None for one, seen in zip(p.tolist(), told, strict=True)])
+        adjusted = holm(
+            [one if seen else None for one, seen in zip(p.tolist(), told, strict=True)]
+        )
         reach = np.where(told & ~certain, t_isf(TAIL, freedom) * error, np.nan)
         rows = zip(values.tolist(), reach.tolist(), adjusted, strict=True)
-        return tuple(Favour(v, (v - r, v + r) if r == r else None, p) for v, r, p in rows)
+        return tuple(
+            Favour(v, (v - r, v + r) if r == r else None, p) for v, r, p in rows
+        )
 
 
 def fair_fit(
@@ -226,11 +255,21 @@ def fair_fit(
     for knot in np.unique(np.quantile(margin, KNOTS)):
         base.append(np.maximum(margin - knot, 0.0))
     dummies = [of_task == k for k in range(tasks.size)]
-    skill = [dummy * column for dummy in dummies for column in (np.ones(y.size), truth, margin)]
+    skill = [
+        dummy * column
+        for dummy in dummies
+        for column in (np.ones(y.size), truth, margin)
+    ]
     plain = np.column_stack([*base, *skill])
-    indicator = sparse.csr_array((np.ones(y.size), (np.arange(y.size), own)), (y.size, group.size))
-    rest = fit(sparse.hstack([sparse.csr_array(plain), indicator]), y, where, link="identity")
-    centre = truth - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
+    indicator = sparse.csr_array(
+        (np.ones(y.size), (np.arange(y.size), own)), (y.size, group.size)
+    )
+    rest = fit(
+        sparse.hstack([sparse.csr_array(plain), indicator]), y, where, link="identity"
+    )
+    centre = (
+        truth - (totals(of_task, truth, tasks.size) / np.bincount(of_task))[of_task]
+    )
     shown = of_others(rest.residuals * centre, where, item[kept])
     offset = of_others(rest.residuals, where, item[kept])
     x = np.column_stack([plain, centre * shown, margin * shown, offset])

@@ -146,27 +146,45 @@ def adopt(
         header.update(dict.fromkeys(record))
         check_rows(Path(name), 0, len(header))
     nested = {
-        column for _, row in records for column in row if isinstance(row[column], list | dict)
+        column
+        for _, row in records
+        for column in row
+        if isinstance(row[column], list | dict)
     }
     roles = find_columns(
-        [column for column in header if column not in nested], {**(columns or {}), **stated}
+        [column for column in header if column not in nested],
+        {**(columns or {}), **stated},
     )
     _check(name, [*header], nested, roles, answers or {})
     if score_range is not None and not score_range[0] < score_range[1]:
         low, high = score_range
-        raise UsageError(f"--score-range must be a lower and a higher number, got {low:g} {high:g}")
+        raise UsageError(
+            f"--score-range must be a lower and a higher number, got {low:g} {high:g}"
+        )
     _check_whole(records, roles)
-    rows = [_row(*records.pop(), roles) for _ in range(len(records))]  # frees each that is read
+    rows = [
+        _row(*records.pop(), roles) for _ in range(len(records))
+    ]  # frees each that is read
     rows.reverse()
     given = dict(answers or {})
     verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
     pairs = is_pairs(roles, verdicts, truths)
-    texts = {str(row.get(role)).strip() for row in rows for role in ("verdict", "truth")}
-    grades = {text: GRADES[text.lower()] for text in texts if text.lower() in GRADES and not pairs}
+    texts = {
+        str(row.get(role)).strip() for row in rows for role in ("verdict", "truth")
+    }
+    grades = {
+        text: GRADES[text.lower()]
+        for text in texts
+        if text.lower() in GRADES and not pairs
+    }
     low, high = score_range or scale or (UNIT if grades else TEN)
-    meant = {text: repr(low + grade * (high - low)) for text, grade in grades.items()} | given
+    meant = {
+        text: repr(low + grade * (high - low)) for text, grade in grades.items()
+    } | given
     labelled = [
-        row for row in rows if "truth" not in roles or not is_missing(meaning(row["truth"], meant))
+        row
+        for row in rows
+        if "truth" not in roles or not is_missing(meaning(row["truth"], meant))
     ]
     if not labelled:
         raise DataError(
@@ -192,7 +210,9 @@ def adopt(
             numbers = [float(row[role]) for row in labelled if is_number(row[role])]
             warn_of_range(f"{name}: {roles[role]}", numbers, TEN)
     done = _written(read, Path(out), len(rows) - len(labelled), drop_duplicates, force)
-    return replace(done, unused=tuple(one for one in header if one not in roles.values()))
+    return replace(
+        done, unused=tuple(one for one in header if one not in roles.values())
+    )
 
 
 # ---------------------------------------------------------------- the table
@@ -205,11 +225,17 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
         table = table.to_dict("records")
     entries: list[Any] = [table] if isinstance(table, str | Path) else list(table)
     if not entries or not isinstance(entries[0], str | Path):
-        return "table", [(f"table: row {k}", dict(row)) for k, row in enumerate(entries, 2)], None
+        return (
+            "table",
+            [(f"table: row {k}", dict(row)) for k, row in enumerate(entries, 2)],
+            None,
+        )
     paths = [Path(entry) for entry in entries]
     read = [_file(path, form) for path in paths]
     if len({scale for _, scale in read}) > 1:
-        raise UsageError("the files must have one format and scale; adopt them separately")
+        raise UsageError(
+            "the files must have one format and scale; adopt them separately"
+        )
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and others"
     return name, [record for records, _ in read for record in records], read[0][1]
 
@@ -238,7 +264,11 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
             # in memory once, as most names are those of other rows
             kept = name if role == "reply" else name.strip()
             cells[role] = None if is_missing(name) else intern(kept)
-    return Row({role: None if cell == "" else cell for role, cell in cells.items()}, place, roles)
+    return Row(
+        {role: None if cell == "" else cell for role, cell in cells.items()},
+        place,
+        roles,
+    )
 
 
 def _check(
@@ -266,7 +296,9 @@ def _check(
             f"model_a=NAME and model_b=NAME (its columns: {', '.join(header)})"
         )
     if {"verdict", "truth"} <= set(roles) and roles["verdict"] == roles["truth"]:
-        raise UsageError(f"--column: verdict and truth must be two columns, got {roles['truth']}")
+        raise UsageError(
+            f"--column: verdict and truth must be two columns, got {roles['truth']}"
+        )
     for spelling, meant in answers.items():
         if meant not in ("A", "B", *TIES, FAILED) and not is_number(meant):
             raise UsageError(
@@ -296,13 +328,17 @@ def _values(rows: Sequence[Row], role: str, answers: Mapping[str, str]) -> set[s
 def _written(
     table: Table, home: Path, left_out: int, drop_duplicates: bool, force: bool
 ) -> Adopted:
-    origin = Origin("adopted", table.name, table.name, options={"columns": dict(table.columns)})
+    origin = Origin(
+        "adopted", table.name, table.name, options={"columns": dict(table.columns)}
+    )
     judged = _distinct(table, origin, drop_duplicates)
     by_judge: dict[str, list[Verdict]] = {}
     for one, verdict in judged:
         by_judge.setdefault(one.judge, []).append(verdict)
     items = [item for item, _ in table.questions.values()]
-    answers = {str(verdict.value) for _, verdict in judged} | {str(item.answer) for item in items}
+    answers = {str(verdict.value) for _, verdict in judged} | {
+        str(item.answer) for item in items
+    }
     ties = TIES if "both_bad" in answers else ("tie",) if "tie" in answers else ()
     items = [replace(item, ties=ties if table.pairs else ()) for item in items]
     askable = {"text_a", "text_b"} if table.pairs else {"text_a"}
@@ -326,7 +362,9 @@ def _written(
     )
 
 
-def _distinct(table: Table, origin: Origin, drop: bool) -> list[tuple[Answered, Verdict]]:
+def _distinct(
+    table: Table, origin: Origin, drop: bool
+) -> list[tuple[Answered, Verdict]]:
     judged: dict[tuple[Any, ...], tuple[Answered, Verdict]] = {}
     again: list[Row] = []
     how = (
@@ -375,7 +413,9 @@ def other_values(judged: Judged) -> tuple[int, int]:
 
 def unknown_orders(table: Table, judged: Judged) -> Counter[str]:
     """Return the number of answered rows of each judge whose order is unknown."""
-    answered = (one for one, verdict in judged if table.pairs and verdict.value != FAILED)
+    answered = (
+        one for one, verdict in judged if table.pairs and verdict.value != FAILED
+    )
     return Counter(one.judge for one in answered if one.shown is None)
 
 
@@ -392,7 +432,9 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
         )
     if table.without_truth:
         yield NO_TRUTH
-    failed = sum(verdict.value == FAILED and one.reply.text is None for one, verdict in judged)
+    failed = sum(
+        verdict.value == FAILED and one.reply.text is None for one, verdict in judged
+    )
     if failed:
         yield (
             f"{columns.get('verdict') or columns['reply']}: {pluralize(failed, 'row')} without a "
@@ -425,7 +467,10 @@ def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
     ]
     fits = ""
     if known:
-        here, there = sum(hit for hit, _ in known), sum(hit != turned for hit, turned in known)
+        here, there = (
+            sum(hit for hit, _ in known),
+            sum(hit != turned for hit, turned in known),
+        )
         shares = (f"{100 * hits / len(known):.1f} %" for hits in (here, there))
         fits = " (equal to the truth in {}, by the order shown in {})".format(*shares)
     yield (

@@ -13,17 +13,26 @@ from visualjudge.core.records import FAILED, Order
 Models = tuple[str | None, str | None]
 """Sources of A and B."""
 LETTER_OF = {
-    **dict.fromkeys(("a", "1", "1.0", "model_a", "model_1", "left", "first", "response_a"), "A"),
-    **dict.fromkeys(("b", "2", "2.0", "model_b", "model_2", "right", "second", "response_b"), "B"),
+    **dict.fromkeys(
+        ("a", "1", "1.0", "model_a", "model_1", "left", "first", "response_a"), "A"
+    ),
+    **dict.fromkeys(
+        ("b", "2", "2.0", "model_b", "model_2", "right", "second", "response_b"), "B"
+    ),
     **{
         f"{noun} {name}": letter
         for noun in ("option", "response", "assistant", "answer", "model")
         for name, letter in (("a", "A"), ("1", "A"), ("b", "B"), ("2", "B"))
     },
-    **dict.fromkeys(("a>b", "a>>b", "[[a]]", "[[a>b]]", "[[a>>b]]", "a is better"), "A"),
-    **dict.fromkeys(("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"),
     **dict.fromkeys(
-        ("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"), "tie"
+        ("a>b", "a>>b", "[[a]]", "[[a>b]]", "[[a>>b]]", "a is better"), "A"
+    ),
+    **dict.fromkeys(
+        ("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"
+    ),
+    **dict.fromkeys(
+        ("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"),
+        "tie",
     ),
     **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
 }
@@ -54,7 +63,9 @@ SWAPPED: Mapping[str, Order] = {
 }
 """Values of a column that says whether the options were swapped."""
 SAYS_SWAPPED = re.compile(r"swap|flip|revers")
-UNDECIDED = frozenset(("can't", "cannot", "can’t", "unsure", "undecided", "unknown", "skip"))
+UNDECIDED = frozenset(
+    ("can't", "cannot", "can’t", "unsure", "undecided", "unknown", "skip")
+)
 
 
 def is_missing(value: Any) -> bool:
@@ -86,7 +97,9 @@ def is_answer(value: Any) -> bool:
 def is_letter(value: Any) -> bool:
     """Return whether an answer names an option by its letter or position, not by a column."""
     text = str(value).strip().lower()
-    return LETTER_OF.get(text) in ("A", "B") and not text.startswith(("model_", "response_"))
+    return LETTER_OF.get(text) in ("A", "B") and not text.startswith(
+        ("model_", "response_")
+    )
 
 
 def letter_of(value: Any, models: Models, stated: Mapping[str, str]) -> str:
@@ -137,7 +150,11 @@ def order_of(value: Any, models: Models, column: str) -> Order:
         raise ValueError(
             "must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
             f"name of a source of the row, got {value!r}"
-            + (f"; {text} is read in a column named swapped" if text.lower() in SWAPPED else "")
+            + (
+                f"; {text} is read in a column named swapped"
+                if text.lower() in SWAPPED
+                else ""
+            )
         )
     return "BA" if known in ("B", "BA") else "AB"
 

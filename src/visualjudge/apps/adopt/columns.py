@@ -19,21 +19,56 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "model_b": ("model_b", "model_2", "source_b", "system_b", "generator_2"),
     "model": ("model", "source", "system", "generator"),
     "verdict": (
-        *("verdict", "judge_verdict", "judge_winner", "judge_choice", "judge_score", "judgment"),
+        *(
+            "verdict",
+            "judge_verdict",
+            "judge_winner",
+            "judge_choice",
+            "judge_score",
+            "judgment",
+        ),
         *("judgement", "preference", "choice", "winner", "prediction", "pred", "score"),
         *("*_says", "*_verdict"),
     ),
     "truth": (
-        *("truth", "ground_truth", "gold", "label", "human", "human_label", "human_winner"),
-        *("human_choice", "human_preference", "human_score", "human_verdict", "human_says"),
+        *(
+            "truth",
+            "ground_truth",
+            "gold",
+            "label",
+            "human",
+            "human_label",
+            "human_winner",
+        ),
+        *(
+            "human_choice",
+            "human_preference",
+            "human_score",
+            "human_verdict",
+            "human_says",
+        ),
         *("reference", "answer"),
     ),
     "score_a": ("score_a", "truth_a", "human_score_a"),
     "score_b": ("score_b", "truth_b", "human_score_b"),
-    "order": ("order", "swapped", "flipped", "shown_order", "shown_first", "which_first"),
+    "order": (
+        "order",
+        "swapped",
+        "flipped",
+        "shown_order",
+        "shown_first",
+        "which_first",
+    ),
     "judge": ("judge", "judge_name", "judge_model", "annotator", "evaluator"),
     "repeat": ("repeat", "trial", "attempt"),
-    "reply": ("reply", "raw_response", "raw_reply", "judge_output", "raw_output", "completion"),
+    "reply": (
+        "reply",
+        "raw_response",
+        "raw_reply",
+        "judge_output",
+        "raw_output",
+        "completion",
+    ),
     "finish_reason": ("finish_reason", "stop_reason"),
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
@@ -58,7 +93,9 @@ def no_header(header: Sequence[str]) -> str:
     empty = [name for name in header if not name.strip() or "_duplicated_" in name]
     if 2 * len(empty) < len(header):
         return ""
-    return "; its first row is no header: remove the lines above the names of the columns"
+    return (
+        "; its first row is no header: remove the lines above the names of the columns"
+    )
 
 
 def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
@@ -79,7 +116,9 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
             )
     taken = {column for role, column in stated.items() if role != "order"}
     free = {
-        re.sub(r"[\s\-]+", "_", name.strip().lower()): name for name in header if name not in taken
+        re.sub(r"[\s\-]+", "_", name.strip().lower()): name
+        for name in header
+        if name not in taken
     }
     columns = dict(stated)
     for role, names in NAMES.items():

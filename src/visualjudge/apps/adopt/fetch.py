@@ -31,7 +31,9 @@ AT_ONCE = 8
 FETCHED = "files/fetched"
 INDEXES, ANNOTATIONS = ("images", "images_v2"), ("annotations", "data_json_v2")
 ADDRESS = re.compile(r"(https?|hf)://\S+")
-_HUB = re.compile(r"hf://(?P<kind>datasets/|spaces/|)(?P<name>[^/@]+/[^/@]+)(?:@(?P<rev>[^/]+))?/")
+_HUB = re.compile(
+    r"hf://(?P<kind>datasets/|spaces/|)(?P<name>[^/@]+/[^/@]+)(?:@(?P<rev>[^/]+))?/"
+)
 Tick = Callable[[int, int], None]
 
 
@@ -60,7 +62,9 @@ def https_of(address: str) -> str:
         return address
     hub = _HUB.match(address)
     if hub is None or not address[hub.end() :]:
-        raise DataError(f"{public_url(address)[:200]}: must be hf://datasets/OWNER/NAME/FILE")
+        raise DataError(
+            f"{public_url(address)[:200]}: must be hf://datasets/OWNER/NAME/FILE"
+        )
     return (
         f"https://huggingface.co/{hub['kind']}{hub['name']}/resolve/{hub['rev'] or 'main'}/"
         f"{address[hub.end() :]}"
@@ -68,7 +72,10 @@ def https_of(address: str) -> str:
 
 
 def fetch(
-    data: str | Path, *, allow_private: bool = False, tick: Tick = lambda done, total: None
+    data: str | Path,
+    *,
+    allow_private: bool = False,
+    tick: Tick = lambda done, total: None,
 ) -> Fetched:
     """Download what the image indexes and records of a data folder name by ``https://`` and
     ``hf://`` addresses into ``files/fetched``, and name the files instead. A second call downloads
@@ -92,13 +99,17 @@ def fetch(
     if not any((home / name).is_dir() for name in INDEXES):
         raise UsageError(f"{home}: must be a data folder, or questions.json with --out")
     files = {
-        confined_target(home, f"{folder}/{path.name}", of="the data folder"): folder in INDEXES
+        confined_target(home, f"{folder}/{path.name}", of="the data folder"): folder
+        in INDEXES
         for folder in (*INDEXES, *ANNOTATIONS)
         for path in sorted((home / folder).glob("*.json*"))
     }
     before = {path: contents(path) for path in files}
     done = download(_texts([*before.values()]), home, FETCHED, allow_private, tick)
-    names = {address: path.relative_to(home).as_posix() for address, path in done.paths.items()}
+    names = {
+        address: path.relative_to(home).as_posix()
+        for address, path in done.paths.items()
+    }
     for path, is_index in files.items():
         after = _renamed(before[path], names, is_index)
         if after != before[path]:
@@ -143,7 +154,9 @@ def download(
     return Fetched()
 
 
-async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tick) -> Fetched:
+async def _download(
+    wanted: Sequence[str], place: Path, private: bool, tick: Tick
+) -> Fetched:
     done, rest = Fetched(), iter(wanted)
     there = {  # as we write them: the folder may be a stranger's
         path.stem: path
@@ -159,7 +172,9 @@ async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tic
                     done.paths[address] = there[stem]
                     done.kept += 1
                 else:
-                    done.paths[address] = await _one(address, place / stem, private, done)
+                    done.paths[address] = await _one(
+                        address, place / stem, private, done
+                    )
                     done.downloaded += 1
             except DataError as error:
                 done.failed.append(str(error))
@@ -172,7 +187,9 @@ async def _download(wanted: Sequence[str], place: Path, private: bool, tick: Tic
 async def _one(address: str, stem: Path, allow_private: bool, done: Fetched) -> Path:
     shown = public_url(address)[:200]
     if address.startswith("http://") and not allow_private:
-        raise DataError(f"{shown}: must begin with https://; --allow-private-urls permits http://")
+        raise DataError(
+            f"{shown}: must begin with https://; --allow-private-urls permits http://"
+        )
     if done.bytes > MOST_BYTES:
         raise DataError(f"{shown}: not fetched: {MOST_BYTES / 1e9:g} GB are reached")
     content = await fetch_image(https_of(address), allow_private=allow_private)
@@ -231,7 +248,9 @@ def adopt_questions(
         If a question cannot be read, or an image is missing.
     """
     if not is_question_set(Path(questions)):
-        raise UsageError(f"{questions}: must hold questions with prompt, images and answer")
+        raise UsageError(
+            f"{questions}: must hold questions with prompt, images and answer"
+        )
     home, target = Path(media or Path(questions).parent), Path(out)
     check_targets(target, (), force)
     rows = records(Path(questions))
@@ -242,11 +261,17 @@ def adopt_questions(
     found = {text: file_in([home], text) for text in named}
     paths = {text: path for text, path in found.items() if path is not None}
     if len(set(paths.values())) < len(paths):
-        raise DataError(f"{home}: two addresses have one file; keep the folders of the addresses")
+        raise DataError(
+            f"{home}: two addresses have one file; keep the folders of the addresses"
+        )
     done = Fetched()
     if fetched:
         done = download(
-            (text for text in named if text not in paths), target, "fetched", allow_private, tick
+            (text for text in named if text not in paths),
+            target,
+            "fetched",
+            allow_private,
+            tick,
         )
     if done.failed:
         raise DataError(
@@ -257,7 +282,9 @@ def adopt_questions(
         files = MediaFiles(folders[DATASET])
         wires = [_wire(row, files, paths | done.paths, home) for row in rows]
         made = [question_from_wire(wire, k) for k, wire in enumerate(wires)]
-        write_dataset(folders[DATASET], made, {"seed": None, "options": {}, "prompts": {}})
+        write_dataset(
+            folders[DATASET], made, {"seed": None, "options": {}, "prompts": {}}
+        )
     for path in done.paths.values():  # they are in the dataset now
         path.unlink()
     return len(made)
@@ -268,7 +295,13 @@ def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) ->
     for name in map(str, row["images"]):
         if name not in paths:
             hint = "; --fetch downloads it" if ADDRESS.fullmatch(name) else ""
-            raise row.fault("images", f"names {public_url(name)[:200]!r}: not in {home}{hint}")
+            raise row.fault(
+                "images", f"names {public_url(name)[:200]!r}: not in {home}{hint}"
+            )
         images.append(files.add(paths[name]))
     scored = {"answer": row.get("answer_score", row.get("answer"))}
-    return {**row, "images": images, **(scored if row.get("question_type") == "scoring" else {})}
+    return {
+        **row,
+        "images": images,
+        **(scored if row.get("question_type") == "scoring" else {}),
+    }

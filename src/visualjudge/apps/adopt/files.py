@@ -55,7 +55,9 @@ class Row(dict[str, Any]):
 
     __slots__ = ("names", "place")
 
-    def __init__(self, values: Mapping[str, Any], place: str, names: Mapping[str, str]) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], place: str, names: Mapping[str, str]
+    ) -> None:
         super().__init__(values)
         self.place, self.names = place, names
 
@@ -100,7 +102,9 @@ def contents(path: Path) -> Any:
                 if re.fullmatch(r"xl/worksheets/[^/]*\.xml", name)
             ]
         if len(sheets) > 1:
-            warnings.warn(f"{path}: the first of {len(sheets)} sheets is read", stacklevel=2)
+            warnings.warn(
+                f"{path}: the first of {len(sheets)} sheets is read", stacklevel=2
+            )
         return [row for row in workbook_rows(path) if row]
     if suffix == ".eval":
         return apart(_inspect_log, path, "zip")
@@ -131,10 +135,14 @@ def _check_values(path: Path) -> None:
             rest = text[-1:] if text.endswith(b"\\") else b""
             pieces = text.replace(rb"\"", b"").split(b'"')
             outside = b"".join(pieces[quotes % 2 :: 2])
-            count += outside.count(b",") + 2 * outside.count(b"[") + 3 * outside.count(b"{")
+            count += (
+                outside.count(b",") + 2 * outside.count(b"[") + 3 * outside.count(b"{")
+            )
             quotes += len(pieces) - 1
             long = 0 if len(pieces) > 1 else long + len(block)
-            names = outside.rpartition(b"}")[2].count(b":") + (0 if b"}" in outside else names)
+            names = outside.rpartition(b"}")[2].count(b":") + (
+                0 if b"}" in outside else names
+            )
             if count > most or names > MOST_ROWS or long > LONGEST_RECORD:
                 raise DataError(
                     f"{path}: must have at most {MOST_VALUES:,} values, {MOST_ROWS:,} of them in "
@@ -174,7 +182,10 @@ def records(path: Path, values: Any = None) -> list[Row]:
     """
     values = contents(path) if values is None else values
     jsons.check_kinds(str(path), values, [dict])
-    return [Row(value, f"{path}: record {number}", {}) for number, value in enumerate(values, 1)]
+    return [
+        Row(value, f"{path}: record {number}", {})
+        for number, value in enumerate(values, 1)
+    ]
 
 
 def at(value: Any, *paths: str) -> Any:
@@ -188,9 +199,15 @@ def at(value: Any, *paths: str) -> Any:
     """
     for path in paths:
         inner = value
-        for step in (path,) if isinstance(value, dict) and path in value else path.split("."):
+        for step in (
+            (path,) if isinstance(value, dict) and path in value else path.split(".")
+        ):
             if isinstance(inner, list):
-                inner = inner[int(step)] if step.isdigit() and int(step) < len(inner) else None
+                inner = (
+                    inner[int(step)]
+                    if step.isdigit() and int(step) < len(inner)
+                    else None
+                )
             else:
                 inner = inner.get(step) if isinstance(inner, dict) else None
         if inner is not None:
@@ -230,7 +247,9 @@ def first_tables(homes: Iterable[Path], *patterns: str) -> list[Path]:
     """
     for home in homes:
         for pattern in patterns:
-            if paths := sorted(path for path in home.glob(pattern) if path.suffix in TABLES):
+            if paths := sorted(
+                path for path in home.glob(pattern) if path.suffix in TABLES
+            ):
                 return paths
     return []
 
@@ -250,8 +269,14 @@ class Images:
         """
         images = []
         for value in values:
-            inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
-            images.append(inner if isinstance(inner, bytes) else file_in(self.homes, inner))
+            inner = (
+                (value.get("bytes") or value.get("path"))
+                if isinstance(value, dict)
+                else value
+            )
+            images.append(
+                inner if isinstance(inner, bytes) else file_in(self.homes, inner)
+            )
         self.missing += images.count(None)
         return tuple(image for image in images if image is not None)
 

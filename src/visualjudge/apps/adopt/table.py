@@ -76,13 +76,18 @@ class Table:
     @property
     def without_truth(self) -> bool:
         """Whether no column holds a truth."""
-        return "truth" not in self.columns and not set(self.columns) >= {"score_a", "score_b"}
+        return "truth" not in self.columns and not set(self.columns) >= {
+            "score_a",
+            "score_b",
+        }
 
     @property
     def names(self) -> dict[str, str]:
         """What words of the user's own mean in replies."""
         meanings = self.answers.items() if self.pairs else ()
-        return {text: to for text, to in meanings if to != FAILED and not is_number(text)}
+        return {
+            text: to for text, to in meanings if to != FAILED and not is_number(text)
+        }
 
     def answered(self) -> Iterator[Answered]:
         """Yield what each row says."""
@@ -140,7 +145,10 @@ class Table:
             key[0],
             row.get("group") or key[1],
             str(row.get("request") or key[1]),
-            tuple(Option(text, source=name) for text, name in zip(texts, names, strict=False)),
+            tuple(
+                Option(text, source=name)
+                for text, name in zip(texts, names, strict=False)
+            ),
             truth,
             tuple(known) if self.pairs and len(known) == 2 else None,
             TIES if self.pairs else (),
@@ -201,7 +209,9 @@ class Table:
         if not low <= number <= high:
             likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
             hint = likely if high < number <= 100 else "see --score-range"
-            raise row.fault(role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}")
+            raise row.fault(
+                role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}"
+            )
         return number
 
 
@@ -239,7 +249,12 @@ def is_pairs(columns: Mapping[str, str], verdicts: set[str], truths: set[str]) -
     if {"model_b", "text_b"} & set(columns) or any(map(is_answer, verdicts)):
         return True
     # "7,5", "75%" and "8/10" are scores, too
-    numbers = (value.replace(",", ".").strip("% ").partition("/")[0] for value in verdicts - {"0"})
+    numbers = (
+        value.replace(",", ".").strip("% ").partition("/")[0]
+        for value in verdicts - {"0"}
+    )
     if any(is_number(value) and value not in LETTER_OF for value in numbers):
         return False  # 7 is a score, whatever the truth is
-    return not all(is_number(value) or value.lower() in GRADES for value in truths or verdicts)
+    return not all(
+        is_number(value) or value.lower() in GRADES for value in truths or verdicts
+    )

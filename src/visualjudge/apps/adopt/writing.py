@@ -47,7 +47,12 @@ BACKENDS = ("adopted", "published")
 PROMPT = "published/pair"
 """The asset with our words for the questions of others."""
 GAP = "\n\n"
-SCORES = {"A": (10.0, 0.0), "B": (0.0, 10.0), "tie": (10.0, 10.0), "both_bad": (0.0, 0.0)}
+SCORES = {
+    "A": (10.0, 0.0),
+    "B": (0.0, 10.0),
+    "tie": (10.0, 10.0),
+    "both_bad": (0.0, 0.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +97,16 @@ def check_targets(home: Path, judges: Iterable[str], force: bool) -> dict[str, s
         signs = (sign if sign.isalnum() or sign in "-_." else "_" for sign in judge)
         names[judge] = "".join(signs).strip(".") or "judge"
         run = home / names[judge]
-        if run.exists() and not (force and RunFolder(run).manifest().get("backend") in BACKENDS):
-            raise UsageError(f"{run} already exists; --force replaces an older adoption")
+        if run.exists() and not (
+            force and RunFolder(run).manifest().get("backend") in BACKENDS
+        ):
+            raise UsageError(
+                f"{run} already exists; --force replaces an older adoption"
+            )
     if len({name.lower() for name in (*names.values(), DATASET)}) <= len(names):
-        raise UsageError(f"judges must have different folder names, got {', '.join(names)}")
+        raise UsageError(
+            f"judges must have different folder names, got {', '.join(names)}"
+        )
     dataset = home / DATASET
     if dataset.exists() and not (force and (dataset / META).is_file()):
         raise UsageError(f"{dataset} already exists; --force replaces an older dataset")
@@ -115,12 +126,19 @@ def write_study(
     """
     names = check_targets(home, verdicts, force)
     about = asdict(origin)
-    options, order_unknown, backend = map(about.pop, ("options", "order_unknown", "backend"))
+    options, order_unknown, backend = map(
+        about.pop, ("options", "order_unknown", "backend")
+    )
     with places(home, [DATASET, *names.values()]) as folders:
         stage = folders[DATASET]
         media = MediaFiles(stage)
         questions = [_question(origin, item, media) for item in items]
-        meta = {"seed": None, "options": options, "prompts": {PROMPT: "v1"}, "benchmark": about}
+        meta = {
+            "seed": None,
+            "options": options,
+            "prompts": {PROMPT: "v1"},
+            "benchmark": about,
+        }
         write_dataset(stage, questions, meta)
         path, digest = str((home / DATASET).resolve()), file_sha256(stage / QUESTIONS)
         for judge, name in names.items():
@@ -148,7 +166,9 @@ def places(home: Path, names: Sequence[str]) -> Iterator[dict[str, Path]]:
             yield {name: stage / name for name in names}
 
 
-def write_run(folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]) -> None:
+def write_run(
+    folder: Path, head: Mapping[str, Any], verdicts: Sequence[Verdict]
+) -> None:
     """Write verdicts from elsewhere as a run; ``head`` describes the judge and the dataset."""
     folder.mkdir(exist_ok=True)
     run = RunFolder(folder)
@@ -176,7 +196,9 @@ class MediaFiles:
         key = source if isinstance(source, bytes) else str(source).encode()
         name = f"{MEDIA}/{hashlib.sha256(key).hexdigest()[:16]}.png"
         if not (self.stage / name).exists():
-            with opened(io.BytesIO(source) if isinstance(source, bytes) else source) as image:
+            with opened(
+                io.BytesIO(source) if isinstance(source, bytes) else source
+            ) as image:
                 write_png(self.stage / name, rgb_of(image))
         return name
 
@@ -189,7 +211,9 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     name = origin.id_of(item)
     ours = name if origin.backend == "adopted" else item.key
     ids = (option.id or f"{ours}/{LETTERS[k]}" for k, option in enumerate(item.options))
-    texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
+    texts = tuple(
+        OptionFeatures(text_chars=len(option.text)) for option in item.options
+    )
     return Question(
         id=name,
         task=item.task,
@@ -240,17 +264,27 @@ def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
     text, spans, original = asset.part(_part("head", item, asset)), [], None
     if item.images:
         marks = "\n".join(IMAGE_MARK for _ in item.images)
-        text += GAP + asset.part("image" if len(item.images) == 1 else "images") + "\n" + marks
+        text += (
+            GAP
+            + asset.part("image" if len(item.images) == 1 else "images")
+            + "\n"
+            + marks
+        )
         original = len(text) - len(marks), len(text)
     text += GAP + asset.part("request", {"request": safe(item.request)})
     for letter, option in zip(LETTERS, item.options, strict=False):
-        around = asset.around(_part("response", item, asset), "content", {"letter": letter})
+        around = asset.around(
+            _part("response", item, asset), "content", {"letter": letter}
+        )
         text += GAP + around[0]
         spans.append((len(text), len(text) + len(option.content)))
         text += option.content + around[1]
     final = len(text) + len(GAP)
     text += GAP + _final(asset, item)
-    images = (*item.images, *(image for option in item.options for image in option.images))
+    images = (
+        *item.images,
+        *(image for option in item.options for image in option.images),
+    )
     return text, Spans(tuple(spans), original, (final, len(text))), images
 
 
@@ -261,7 +295,9 @@ def _part(part: str, item: Item, asset: PromptTemplate) -> str:
 def _final(asset: PromptTemplate, item: Item) -> str:
     if item.kind != "pairwise":
         count = len(item.options)
-        return asset.part(f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]})
+        return asset.part(
+            f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]}
+        )
     ties = "_both_bad" if "both_bad" in item.ties else "_ties" if item.ties else ""
     return asset.part(f"final{ties}")
 
@@ -289,7 +325,9 @@ def verdict_of(
     )
     counted = reply.value if reply.counted is None else reply.counted
     extra: dict[str, Any] = {}
-    if counted is not None and (origin.backend == "published" or reply.text is not None):
+    if counted is not None and (
+        origin.backend == "published" or reply.text is not None
+    ):
         extra["published_value"] = str(_on_ten(counted, item))
     if reply.right is not None:
         extra["published_right"] = reply.right
@@ -307,7 +345,9 @@ def verdict_of(
     value, status, cause = reading.value, reading.status, reading.cause
     if not isinstance(value, str) and not item.scale[0] <= value <= item.scale[1]:
         value, status, cause = FAILED, "unparseable", "other scale"
-    value = TURNED.get(str(value), value) if reply.order == "BA" else _on_ten(value, item)
+    value = (
+        TURNED.get(str(value), value) if reply.order == "BA" else _on_ten(value, item)
+    )
     if reading.rule:
         extra |= {"rule": reading.rule, "read_by": reading.read_by}
     return replace(theirs, value=value, status=status, cause=cause, extra=extra)

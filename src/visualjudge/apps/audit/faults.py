@@ -70,7 +70,9 @@ class Audit:
 
     def __str__(self) -> str:
         rows = tuple((row.kind, str(row.count), str(row.total)) for row in self.checked)
-        notes = tuple(f"{row.kind}: {line}" for row in self.findings for line in row.examples)
+        notes = tuple(
+            f"{row.kind}: {line}" for row in self.findings for line in row.examples
+        )
         titles = ("Kind", "Found", "Looked at")
         return Table(titles, rows, notes, f"Faults of {self.dataset}").text()
 
@@ -81,7 +83,9 @@ def audit(dataset: Dataset, *, tick: Tick = lambda done, total: None) -> Audit:
 
     ``tick`` receives the number of images read.
     """
-    seen = looks(dataset, (name for question in dataset for name in question.images), tick)
+    seen = looks(
+        dataset, (name for question in dataset for name in question.images), tick
+    )
     checked = (
         _identical_options(dataset, seen),
         _contradictory_labels(dataset),
@@ -109,7 +113,9 @@ def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
 
 
 # Return the text and the image digests of each option; empty if the prompt does not show them.
-def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, ...], ...]:
+def _options(
+    question: Question, seen: Mapping[str, Look]
+) -> tuple[tuple[str, ...], ...]:
     try:
         spans = spans_of(question).options
     except DataError:
@@ -126,7 +132,9 @@ def _options(question: Question, seen: Mapping[str, Look]) -> tuple[tuple[str, .
 def _contradictory_labels(dataset: Dataset) -> Finding:
     stated: dict[tuple[str, str, str], dict[float, str]] = defaultdict(dict)
     for question in dataset:
-        for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
+        for name, score in zip(
+            question.annotation_ids, question.final_scores, strict=False
+        ):
             if isinstance(score, int | float):
                 key = question.task, question.image_id, name
                 stated[key].setdefault(round(float(score), 6), question.id)

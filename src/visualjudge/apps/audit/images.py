@@ -41,7 +41,9 @@ def looks(dataset: Dataset, names: Iterable[str], tick: Tick) -> dict[str, Look]
         except DataError:  # validation names it
             continue
         size = f"{pixels.shape[1]}x{pixels.shape[0]}".encode()
-        found[name] = Look(hashlib.sha256(size + pixels.tobytes()).hexdigest(), thumbnail(pixels))
+        found[name] = Look(
+            hashlib.sha256(size + pixels.tobytes()).hexdigest(), thumbnail(pixels)
+        )
         tick(done, len(paths))
     return found
 
@@ -54,7 +56,11 @@ def thumbnail(pixels: Pixels) -> FloatArray:
 
 def near(thumbnails: Sequence[FloatArray]) -> Iterator[tuple[int, int]]:
     """Yield the indices (the lower first) of thumbnails that show nearly the same image."""
-    rows = np.stack(thumbnails).reshape(len(thumbnails), -1) if thumbnails else np.zeros((0, 1))
+    rows = (
+        np.stack(thumbnails).reshape(len(thumbnails), -1)
+        if thumbnails
+        else np.zeros((0, 1))
+    )
     level = rows.mean(1)
     centred = rows - level[:, None]
     length = np.linalg.norm(centred, axis=1)

@@ -36,7 +36,9 @@ def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> T
     limit
         Maximum number of questions, from the first.
     """
-    read = load_dataset(dataset).choose(Choice(tasks=tuple(tasks.split(",")) if tasks else ()))
+    read = load_dataset(dataset).choose(
+        Choice(tasks=tuple(tasks.split(",")) if tasks else ())
+    )
     check_images(read, read.questions)
     chosen = list(read.questions)[:limit]
     samples = MemoryDataset(
@@ -52,7 +54,11 @@ def _sample(read: Dataset, question: Question) -> Sample:
         else ContentText(text=text)
         for text, is_image in interleaved(question.prompt, question.images)
     ]
-    about = {"task": question.task, "encoding": question.encoding, "image_id": question.image_id}
+    about = {
+        "task": question.task,
+        "encoding": question.encoding,
+        "image_id": question.image_id,
+    }
     return Sample(
         id=question.id,
         input=[ChatMessageUser(content=content)],
@@ -75,10 +81,14 @@ def verdict() -> Scorer:
         found = truth.read(text, str(reason))
         if found.value == FAILED:
             return Score(
-                value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}"
+                value=0.0,
+                answer=FAILED,
+                explanation=f"not read: {found.cause or found.status}",
             )
         return Score(
-            value=reward(text, state.metadata["truth"]), answer=str(found.value), explanation=text
+            value=reward(text, state.metadata["truth"]),
+            answer=str(found.value),
+            explanation=text,
         )
 
     return score

@@ -26,7 +26,13 @@ from visualjudge.prompts.spans import interleaved
 from visualjudge.vision.raster.images import read_rgb
 
 Doc = Mapping[str, Any]
-FUNCTIONS = ("doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "process_results")
+FUNCTIONS = (
+    "doc_to_messages",
+    "doc_to_target",
+    "doc_to_text",
+    "doc_to_visual",
+    "process_results",
+)
 _TASK = """\
 task: {name}
 dataset_path: json
@@ -68,10 +74,13 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         }
         lines.append(orjson.dumps(line))
         tick(done, len(dataset.questions))
-    stated = "\n".join(f"{function}: !function utils.{function}" for function in FUNCTIONS)
+    stated = "\n".join(
+        f"{function}: !function utils.{function}" for function in FUNCTIONS
+    )
     files = {
         questions: b"\n".join(lines) + b"\n",
-        out / "utils.py": f"from {__name__} import {', '.join(FUNCTIONS)}  # noqa: F401\n".encode(),
+        out
+        / "utils.py": f"from {__name__} import {', '.join(FUNCTIONS)}  # noqa: F401\n".encode(),
         out / f"{name}.yaml": _TASK.format(
             name=name, questions=orjson.dumps(str(questions)).decode(), functions=stated
         ).encode(),
@@ -91,10 +100,14 @@ def doc_to_visual(doc: Doc) -> list[Image.Image]:
     return [_image(path) for path in doc["images"]]
 
 
-def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Any = None) -> list[dict[str, Any]]:
+def doc_to_messages(
+    doc: Doc, lmms_eval_specific_kwargs: Any = None
+) -> list[dict[str, Any]]:
     """Return the prompt with each image at its mark."""
     content = [
-        {"type": "image", "url": _image(text)} if is_image else {"type": "text", "text": text}
+        {"type": "image", "url": _image(text)}
+        if is_image
+        else {"type": "text", "text": text}
         for text, is_image in interleaved(doc["prompt"], doc["images"])
     ]
     return [{"role": "user", "content": content}]

@@ -4,6 +4,11 @@ to offline judges and report.
 
 PROBED, PROBED_TASKS = (
     24,
-    ("object_detection", "instance_segmentation", "depth_estimation", "generation_editing"),
+    (
+        "object_detection",
+        "instance_segmentation",
+        "depth_estimation",
+        "generation_editing",
+    ),
 )
 """Number of questions per probe, and their tasks."""

@@ -15,7 +15,12 @@ import cv2
 import numpy as np
 from skimage.transform import swirl
 
-from visualjudge.apps.demo.photographs import Photograph, photographs, smaller, stereo_disparity
+from visualjudge.apps.demo.photographs import (
+    Photograph,
+    photographs,
+    smaller,
+    stereo_disparity,
+)
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.core.seeding import rng_for
@@ -70,11 +75,15 @@ def text_to_image(photo: Photograph) -> Generated:
 
 def editing(photo: Photograph) -> Generated:
     """Return a black-and-white image as instructed, then weaker edits with a wrong colour cast."""
-    gray = cv2.cvtColor(cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
+    gray = cv2.cvtColor(
+        cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB
+    )
     wrong = photo.pixels.astype(np.float64) * np.array([1.0, 0.75, 0.6])
     outputs = tuple(_mix(gray, wrong, s) for s in SEVERITIES)
     return Generated(
-        "Turn the photograph into black and white, and change nothing else", photo.pixels, outputs
+        "Turn the photograph into black and white, and change nothing else",
+        photo.pixels,
+        outputs,
     )
 
 
@@ -84,12 +93,16 @@ def controllable(photo: Photograph) -> Generated:
     painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[:, :, [2, 0, 1]]
     outputs = tuple(_malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES)
     control = np.repeat(edges[:, :, None], 3, axis=2)
-    return Generated(f"{photo.caption}, in other colours", photo.pixels, outputs, control=control)
+    return Generated(
+        f"{photo.caption}, in other colours", photo.pixels, outputs, control=control
+    )
 
 
 def object_inpainting(photo: Photograph) -> Generated:
     """Fill the main object's region with the object, then with less and less of it."""
-    hole = max((item.mask for item in photo.objects), key=lambda mask: mask.area).dense()
+    hole = max(
+        (item.mask for item in photo.objects), key=lambda mask: mask.area
+    ).dense()
     return _inpainting(photo, hole, f"Complete the picture: {photo.caption}")
 
 
@@ -99,7 +112,13 @@ def texture_inpainting(photo: Photograph) -> Generated:
     strokes = np.zeros((height, width), dtype=np.uint8)
     for k in range(1, 4):
         x = width * k // 4
-        cv2.line(strokes, (x - width // 10, 0), (x + width // 10, height), 255, max(6, width // 40))
+        cv2.line(
+            strokes,
+            (x - width // 10, 0),
+            (x + width // 10, height),
+            255,
+            max(6, width // 40),
+        )
     return _inpainting(photo, strokes > 0, None)
 
 
@@ -119,7 +138,9 @@ def _inpainting(photo: Photograph, hole: BoolArray, prompt: str | None) -> Gener
     outputs = []
     for severity in SEVERITIES:
         fill = _mix(
-            _mix(photo.pixels, smooth, min(1.0, 2 * severity)), flat, max(0.0, 2 * severity - 1)
+            _mix(photo.pixels, smooth, min(1.0, 2 * severity)),
+            flat,
+            max(0.0, 2 * severity - 1),
         )
         outputs.append(np.where(hole[:, :, None], fill, photo.pixels))
     return Generated(prompt, photo.pixels, tuple(outputs), mask=hole)
@@ -164,7 +185,9 @@ def rain(clean: Pixels, rng: Rng) -> Pixels:
         x, y = rng.integers(0, width), rng.integers(-20, height)
         length = rng.integers(10, 30)
         end = (int(x + slant * length), int(y + length))
-        cv2.line(layer, (int(x), int(y)), end, int(rng.integers(80, 200)), 1, cv2.LINE_AA)
+        cv2.line(
+            layer, (int(x), int(y)), end, int(rng.integers(80, 200)), 1, cv2.LINE_AA
+        )
     return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
 
 
@@ -175,7 +198,12 @@ def snow(clean: Pixels, rng: Rng) -> Pixels:
     for _ in range(height * width // 700):
         centre = (int(rng.integers(0, width)), int(rng.integers(0, height)))
         cv2.circle(
-            layer, centre, int(rng.integers(1, 5)), int(rng.integers(150, 256)), -1, cv2.LINE_AA
+            layer,
+            centre,
+            int(rng.integers(1, 5)),
+            int(rng.integers(150, 256)),
+            -1,
+            cv2.LINE_AA,
         )
     return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
 
@@ -219,12 +247,19 @@ class Pages:
         if not (self.root / file).exists():
             write_png(self.root / file, pixels)
         height, width = pixels.shape[:2]
-        self.images[image_id] = {"file": file, "width": width, "height": height, **extra}
+        self.images[image_id] = {
+            "file": file,
+            "width": width,
+            "height": height,
+            **extra,
+        }
 
     def add(self, image_id: str, prediction: Prediction, **fields: Any) -> None:
         """Append one annotation."""
         number = f"{self.task}-{len(self.annotations):05d}"
-        payload = payload_of(self.task, prediction, root=self.root, stem=f"files/{number}")
+        payload = payload_of(
+            self.task, prediction, root=self.root, stem=f"files/{number}"
+        )
         self.annotations.append(
             {
                 "annotation_id": number,
@@ -238,7 +273,10 @@ class Pages:
     def close(self) -> None:
         """Write both files."""
         write_json(self.root / "images" / f"{self.task}.json", self.images)
-        write_json(self.root / "annotations" / f"{self.task}_annotations.json", self.annotations)
+        write_json(
+            self.root / "annotations" / f"{self.task}_annotations.json",
+            self.annotations,
+        )
 
 
 def make_data(root: Path, task: str, *, seed: int) -> int:
@@ -289,13 +327,22 @@ def _grade(
             )
 
 
-def _labelled(pages: Pages, seed: int, *, truth_of: Callable[[Photograph], Prediction]) -> None:
+def _labelled(
+    pages: Pages, seed: int, *, truth_of: Callable[[Photograph], Prediction]
+) -> None:
     photos = photographs()
     truths = [truth_of(photo) for photo in photos]
     labels = tuple(sorted({label for truth in truths for label in truth.labels}))
     for photo, truth in zip(photos, truths, strict=True):
         pages.add_image(photo.name, photo.pixels)
-        _grade(pages, photo, truth, seed=seed, labels=labels, classed=TASKS[pages.task].classed)
+        _grade(
+            pages,
+            photo,
+            truth,
+            seed=seed,
+            labels=labels,
+            classed=TASKS[pages.task].classed,
+        )
 
 
 def _referring(pages: Pages, seed: int) -> None:
@@ -325,7 +372,9 @@ def _restoration(pages: Pages, seed: int) -> None:
     names = error_types(pages.task)
     for k, photo in enumerate(photographs()[:RESTORED]):
         clean = smaller(photo.pixels, WHOLE_SIDE)
-        degraded = DEGRADATIONS[pages.task](clean, rng_for(seed, "degrade", pages.task, photo.name))
+        degraded = DEGRADATIONS[pages.task](
+            clean, rng_for(seed, "degrade", pages.task, photo.name)
+        )
         image_id = f"{pages.task}_{photo.name}"
         pages.add_image(image_id, degraded)
         errors = (names[0], names[1 + k % (len(names) - 1)])
@@ -344,7 +393,9 @@ def _generation(pages: Pages, _seed: int) -> None:
     for photo in photographs()[:GENERATED]:
         made = GENERATORS[pages.task](photo.smaller(WHOLE_SIDE))
         image_id = f"{pages.task}_{photo.name}"
-        pages.add_image(image_id, made.source, **_context_files(pages.root, image_id, made))
+        pages.add_image(
+            image_id, made.source, **_context_files(pages.root, image_id, made)
+        )
         if made.source_unseen:
             del pages.images[image_id]
         for severity, output in zip(SEVERITIES, made.outputs, strict=True):
@@ -368,7 +419,8 @@ def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]
     if made.mask is not None:
         files["mask"] = f"files/{image_id}_mask.png"
         write_png(
-            root / files["mask"], np.repeat(made.mask[:, :, None], 3, axis=2).astype(np.uint8) * 255
+            root / files["mask"],
+            np.repeat(made.mask[:, :, None], 3, axis=2).astype(np.uint8) * 255,
         )
     if made.control is not None:
         files["control"] = f"files/{image_id}_control.png"
@@ -378,13 +430,19 @@ def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]
 
 def boxes_of(photo: Photograph) -> Detections:
     """Return the boxes around the masks of a photograph's objects."""
-    return Detections(tuple(Detection(item.label, item.mask.box) for item in photo.objects))
+    return Detections(
+        tuple(Detection(item.label, item.mask.box) for item in photo.objects)
+    )
 
 
 _FILL: dict[str, Callable[[Pages, int], None]] = {
     "detection": partial(_labelled, truth_of=boxes_of),
-    "instance": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.objects)),
-    "semantic": partial(_labelled, truth_of=lambda photo: Masks(photo.size, photo.segments)),
+    "instance": partial(
+        _labelled, truth_of=lambda photo: Masks(photo.size, photo.objects)
+    ),
+    "semantic": partial(
+        _labelled, truth_of=lambda photo: Masks(photo.size, photo.segments)
+    ),
     "referring": _referring,
     "keypoint": _keypoint,
     "depth": _depth,

@@ -23,7 +23,11 @@ from visualjudge.core.records import BoolArray, FloatArray, Mask, Pixels, Size
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
 from visualjudge.vision.predictions import Instance, Person
 from visualjudge.vision.raster.images import fitted_size, read_rgb, resized_rgb
-from visualjudge.vision.raster.masks import mask_from_array, mask_from_polygons, resized_mask
+from visualjudge.vision.raster.masks import (
+    mask_from_array,
+    mask_from_polygons,
+    resized_mask,
+)
 
 MIN_VISIBLE = 30
 
@@ -52,7 +56,9 @@ class Photograph:
         """
         pixels = smaller(self.pixels, side)
         size = pixels.shape[0], pixels.shape[1]
-        objects = tuple(replace(item, mask=resized_mask(item.mask, size)) for item in self.objects)
+        objects = tuple(
+            replace(item, mask=resized_mask(item.mask, size)) for item in self.objects
+        )
         return replace(self, pixels=pixels, objects=objects)
 
     @cached_property
@@ -127,7 +133,9 @@ def _person(item: Json, objects: tuple[Instance, ...]) -> Person:
 def _packaged(package: str, inside: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise RunError(f"the demo's photographs come with {package}, which is not installed")
+        raise RunError(
+            f"the demo's photographs come with {package}, which is not installed"
+        )
     path = Path(spec.origin).parent / inside
     if not path.is_file():
         raise RunError(

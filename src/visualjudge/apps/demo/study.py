@@ -70,7 +70,9 @@ def _view(photo: Photograph, rng: Rng) -> Photograph | None:
     )
     if not objects:
         return None
-    pixels = resized_rgb(np.ascontiguousarray(photo.pixels[region][:, ::step]), (SIDE, SIDE))
+    pixels = resized_rgb(
+        np.ascontiguousarray(photo.pixels[region][:, ::step]), (SIDE, SIDE)
+    )
     return replace(photo, pixels=pixels, objects=objects, people=(), expressions=())
 
 
@@ -78,7 +80,10 @@ def _shown(mask: Mask, region: tuple[slice, slice], step: int) -> Mask | None:
     part = mask.dense()[region][:, ::step]
     if np.count_nonzero(part) < LEAST_SHARE * mask.area:
         return None
-    scaled = cv2.resize(part.astype(np.uint8), (SIDE, SIDE), interpolation=cv2.INTER_NEAREST) > 0
+    scaled = (
+        cv2.resize(part.astype(np.uint8), (SIDE, SIDE), interpolation=cv2.INTER_NEAREST)
+        > 0
+    )
     return mask_from_array(scaled) if np.count_nonzero(scaled) >= LEAST_AREA else None
 
 
@@ -109,7 +114,9 @@ def _errors(
     names = error_types(task)
     scene = ErrorScene(view.size, labels, len(MODELS))
     for name in rng_for(seed, "error", task, view.name).permutation(names):
-        group = graded(task, str(name), truth, scene, seed=seed, key=view.name, pairing="matched")
+        group = graded(
+            task, str(name), truth, scene, seed=seed, key=view.name, pairing="matched"
+        )
         if group:
             return group
     return []
@@ -123,7 +130,9 @@ def _deal(
     ranks = np.arange(len(MODELS)) + rng.normal(0, SPREAD, len(MODELS))
     dealt = rng.choice(len(MODELS), len(group), replace=False)
     classes = list(labels_shown(truth, group) or ())
-    for place, item in zip(sorted(dealt, key=lambda place: ranks[place]), group, strict=True):
+    for place, item in zip(
+        sorted(dealt, key=lambda place: ranks[place]), group, strict=True
+    ):
         pages.add(
             view.name,
             item.prediction,
@@ -142,11 +151,16 @@ def fill_labels(dataset: Path, labels: Path) -> int:
 
     Returns the number of labels.
     """
-    right = {question.id: question.answer for question in load_dataset(dataset).questions}
+    right = {
+        question.id: question.answer for question in load_dataset(dataset).questions
+    }
     with labels.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
         columns, rows = list(table.fieldnames or ()), list(table)
-    with atomic_path(labels) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+    with (
+        atomic_path(labels) as partial,
+        partial.open("w", encoding="utf-8", newline="") as file,
+    ):
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows({**row, "answer": right[row["question_id"]]} for row in rows)

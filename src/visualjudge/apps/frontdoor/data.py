@@ -63,7 +63,11 @@ class Data:
         """Return one row per annotation, without its prediction, which is not read."""
         import polars as pl
 
-        notes = [entry.annotation for task in self.tasks for entry in self._folder.entries(task)]
+        notes = [
+            entry.annotation
+            for task in self.tasks
+            for entry in self._folder.entries(task)
+        ]
         names = (
             "task",
             "annotation_id",
@@ -179,11 +183,15 @@ def import_samples(
             done = state
         if len(writer):
             writer.commit()
-    told = "; ".join(summarized(done.problems)) or "samples: none has a class to ask about"
+    told = (
+        "; ".join(summarized(done.problems)) or "samples: none has a class to ask about"
+    )
     if not done.annotations and (done.problems or not Path(out).is_dir()):
         raise DataError(f"no sample can be imported: {told}")
     if done.problems:
-        warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
+        warnings.warn(
+            f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2
+        )
     if done.mistake:
         warnings.warn(done.mistake, stacklevel=2)
     return Data(out)

@@ -84,7 +84,9 @@ def correct(
     from visualjudge.analysis.decisions.correct import correct_study
     from visualjudge.analysis.load import load_study
 
-    return correct_study(load_study([folder_of(run)], dataset=dataset), labels, kind=kind, gap=gap)
+    return correct_study(
+        load_study([folder_of(run)], dataset=dataset), labels, kind=kind, gap=gap
+    )
 
 
 def label(

@@ -27,7 +27,9 @@ from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.judge_dataset import run_judge
 from visualjudge.runs.live import Engine
 
-CLIENT = "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
+CLIENT = (
+    "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,9 @@ def client(
         if batch:
             raise UsageError(f"--batch needs a backend with a server, got {backend!r}")
         if unused := sorted(given.keys() - {"seed", "concurrency"}):
-            known = [one.name for one in fields(JudgeOptions) if "setting" in one.metadata]
+            known = [
+                one.name for one in fields(JudgeOptions) if "setting" in one.metadata
+            ]
             raise UsageError(
                 f"--set must be {one_of(unused[0], known)}, got {unused[0]!r}; "
                 f"--backend {backend} asks no server"
@@ -104,7 +108,9 @@ def client(
         return Baseline(model, given.get("seed", 42), backend)
     from visualjudge.clients.cache import default_cache_dir
 
-    folder = given.pop("cache_dir", default_cache_dir()) if cache is True else cache or None
+    folder = (
+        given.pop("cache_dir", default_cache_dir()) if cache is True else cache or None
+    )
     return open_client(
         {**given, "backend": backend, "model_name": model, "cache_dir": folder},
         batch=Settings() if batch is True else batch or None,
@@ -251,9 +257,13 @@ async def judge_async(
     asking = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     asking = asking if choice is None else asking.choose(choice)
     if not len(asking.questions[: options.limit]):
-        raise UsageError(f"{asking.root}: no question is chosen, so there is nothing to ask")
+        raise UsageError(
+            f"{asking.root}: no question is chosen, so there is nothing to ask"
+        )
     if options.read not in get_args(Tiers):
-        raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {options.read!r}")
+        raise UsageError(
+            f"read must be one of {', '.join(get_args(Tiers))}, got {options.read!r}"
+        )
     check_images(asking, asking.questions[: options.limit])
     if extractor is not None:
         _check_prices(asked, extractor, prices)
@@ -261,7 +271,14 @@ async def judge_async(
     engine, prices = _engine(asked, chosen, Path(out), options, limits, prices)
     budget = Budget(limits, prices)
     report = await run_judge(
-        asking, chosen, out, options, budget=budget, on_event=on_event, stop=stop, engine=engine
+        asking,
+        chosen,
+        out,
+        options,
+        budget=budget,
+        on_event=on_event,
+        stop=stop,
+        engine=engine,
     )
     return Run(out, asking, report)
 
@@ -296,7 +313,9 @@ def _engine(
     batched = batched_in(asked)
     if batched is None:
         if has_batches(out):
-            raise UsageError(f"{out}: its batches have not ended: add --batch to continue")
+            raise UsageError(
+                f"{out}: its batches have not ended: add --batch to continue"
+            )
         return None, prices
     if limits is not None and limits != Limits():
         raise UsageError(
@@ -323,9 +342,15 @@ def judge_of(
         seed = asked.seed if options.seed is None else options.seed
         return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
-        missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
+        missing = [
+            name
+            for name in ("describe", "aclose", "simulated")
+            if not hasattr(asked, name)
+        ]
         if missing:
-            raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
+            raise UsageError(
+                f"asked: a judge must have {', '.join(missing)}, got {asked!r}"
+            )
         return asked
     if not hasattr(asked, "identity"):
         raise UsageError(f"asked must be {CLIENT}, got {asked!r}")
@@ -347,7 +372,9 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
         return None
     names = tool_names(options.tools)
     if options.mode not in ("auto", "text"):
-        raise UsageError(f"--set mode must be auto or text with --tools, got {options.mode!r}")
+        raise UsageError(
+            f"--set mode must be auto or text with --tools, got {options.mode!r}"
+        )
     if batched_in(asked) is not None:
         raise UsageError(
             "--tools cannot be used together with --batch: a batch answers each request once, "
@@ -355,7 +382,9 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
             "tools would wait for a batch at every call; ask live"
         )
     if asked.identity.backend == "transformers":
-        raise UsageError("--tools (tools) needs a server with function calling, got transformers")
+        raise UsageError(
+            "--tools (tools) needs a server with function calling, got transformers"
+        )
     return Tools(root, names, options.max_tool_calls)
 
 

@@ -35,7 +35,10 @@ class Run:
     """
 
     def __init__(
-        self, path: str | Path, dataset: Dataset | None = None, report: RunReport | None = None
+        self,
+        path: str | Path,
+        dataset: Dataset | None = None,
+        report: RunReport | None = None,
     ) -> None:
         self.path = Path(path)
         self.dataset = dataset
@@ -79,13 +82,29 @@ class Run:
 
         texts = ("id", "order", "status", "cause", "raw_response", "value")
         numbers = ("probability_a", "expected_score", "latency_s", "score")
-        schema = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64)}
+        schema = {
+            **dict.fromkeys(texts, pl.String),
+            **dict.fromkeys(numbers, pl.Float64),
+        }
         schema |= dict.fromkeys(("repeat", "tokens_in", "tokens_out"), pl.Int64)
         rows = []
         for row in self.verdicts.values():
-            said = row.id, row.order, row.status, row.cause, row.raw_response, str(row.value)
+            said = (
+                row.id,
+                row.order,
+                row.status,
+                row.cause,
+                row.raw_response,
+                str(row.value),
+            )
             score = None if isinstance(row.value, str) else float(row.value)
-            known = row.probability_a, row.expected_score, row.latency_s, score, row.repeat
+            known = (
+                row.probability_a,
+                row.expected_score,
+                row.latency_s,
+                score,
+                row.repeat,
+            )
             rows.append((*said, *known, *token_counts(row.usage)))
         return pl.DataFrame(rows, schema=schema, orient="row")
 

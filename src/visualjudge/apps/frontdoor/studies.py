@@ -59,8 +59,12 @@ class Plots:
 
         found = {figure.name: figure for figure in encodings(self._analysis)}
         if encoding_name(task) not in found:
-            known = ", ".join(name.removeprefix("encoding-") for name in found) or "none"
-            raise UsageError(f"task must have several encodings ({known}), got {task!r}")
+            known = (
+                ", ".join(name.removeprefix("encoding-") for name in found) or "none"
+            )
+            raise UsageError(
+                f"task must have several encodings ({known}), got {task!r}"
+            )
         return found[encoding_name(task)]
 
 

@@ -65,7 +65,9 @@ class Check:
         return STATUS[self.state]
 
 
-def changes(lock: Lock, judge: Fields, questions: Fields | None = None) -> tuple[str, ...]:
+def changes(
+    lock: Lock, judge: Fields, questions: Fields | None = None
+) -> tuple[str, ...]:
     """Return what differs from the lock, in sentences; ``questions`` None: not looked at."""
     return tuple(_changes(lock, judge, questions))
 
@@ -86,7 +88,9 @@ def _changes(lock: Lock, judge: Fields, questions: Fields | None) -> Iterator[st
             yield f"{text} changed"
 
 
-def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float) -> Check:
+def check_run(
+    lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
+) -> Check:
     """Check a finished run of all questions of the lock."""
     from visualjudge.analysis.decisions.card import card_of
 
@@ -98,13 +102,17 @@ def check_run(lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
         return Check("stale", found)
     others = table.filter(pl.col("asks") != lock.asks).height
     if run.unfinished or others:
-        uneven = f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+        uneven = (
+            f"{run.folder}: {others} questions do not have {lock.asks} verdicts each"
+        )
         return Check("can't tell", (run.unfinished or uneven,))
     before = pl.Series("before", [int(digit) for digit in lock.right])
     check = compared(table.with_columns(before), lock.asks, tolerance)
     if lock.answer == "yes" and card_of(analysis).judges[0].verdict == "no":
         reason = "the answer was yes, and is no: models may not be ranked with it"
-        return Check("broken", (reason, *check.reasons), check.change, check.low, check.high)
+        return Check(
+            "broken", (reason, *check.reasons), check.change, check.low, check.high
+        )
     return check
 
 
@@ -116,7 +124,8 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
         if found:
             return Check("stale", found)
     before = {
-        row["id"]: sum(answer == row["right"] for answer in row["answers"]) for row in lock.canaries
+        row["id"]: sum(answer == row["right"] for answer in row["answers"])
+        for row in lock.canaries
     }
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)
@@ -130,7 +139,9 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     value, spread = ratio(sums["gain"].to_numpy(), cases)
     # Of questions asked once, those whose answers differ; of repeats, parts of such a question.
     apart = table.select((gain**2).sum()).to_series().to_numpy()
-    ends = [gap_ends(value, spread, apart, cases.sum(), tail) for tail in (WORSE, EXCLUDED)]
+    ends = [
+        gap_ends(value, spread, apart, cases.sum(), tail) for tail in (WORSE, EXCLUDED)
+    ]
     change, worst, best = float(value[0]), float(ends[1][0][0]), float(ends[0][1][0])
     about = f"right answers changed by {100 * change:+.1f} points on {table.height} questions"
     lost = f"a loss of {100 * tolerance:g} points"
@@ -143,7 +154,13 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     more = None
     if slack > 0 and math.isfinite(worst):
         # Where no answer changed, the bound is that of 0 of so many images, not a standard error.
-        times = ((change - worst) / slack) ** 2 if apart else math.log1p(worst) / math.log1p(-slack)
+        times = (
+            ((change - worst) / slack) ** 2
+            if apart
+            else math.log1p(worst) / math.log1p(-slack)
+        )
         more = math.ceil(sums.height * max(0.1, times - 1))
     needs = "" if more is None else f"; about {more} more images would decide"
-    return Check("can't tell", (f"{about}; {lost} cannot be excluded{needs}",), *figures, more)
+    return Check(
+        "can't tell", (f"{about}; {lost} cannot be excluded{needs}",), *figures, more
+    )

@@ -57,7 +57,10 @@ class Lock:
     def write(self, path: Path) -> None:
         """Write the file."""
         content = {"format": FORMAT, **asdict(self)}
-        write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
+        write_text(
+            path,
+            yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100),
+        )
 
 
 def read_lock(path: Path) -> Lock:
@@ -75,7 +78,9 @@ def read_lock(path: Path) -> Lock:
         lock = Lock(**content)
         digits = lock.right.isdigit() and len(lock.right) == lock.questions["number"]
         if not digits or int(max(lock.right)) > lock.asks:
-            raise ValueError(f"right must have one digit a question, of at most {lock.asks}")
+            raise ValueError(
+                f"right must have one digit a question, of at most {lock.asks}"
+            )
         return lock
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
@@ -118,7 +123,10 @@ def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
         "number": len(asked),
         "encodings": sorted({f"{one.task}/{one.encoding}" for one in asked}),
         "prompt_versions": dict(dataset.meta.get("prompts") or {}),
-        **{name: hashlib.sha256(orjson.dumps(row)).hexdigest()[:32] for name, row in rows.items()},
+        **{
+            name: hashlib.sha256(orjson.dumps(row)).hexdigest()[:32]
+            for name, row in rows.items()
+        },
     }
 
 
@@ -162,7 +170,9 @@ def counted(analysis: Analysis) -> pl.DataFrame:
     )
 
 
-def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0) -> Lock:
+def lock_of(
+    analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
+) -> Lock:
     """Return the lock of a finished run.
 
     Raises
@@ -173,13 +183,20 @@ def lock_of(analysis: Analysis, folder: Path, dataset: Dataset, *, seed: int = 0
     run, table = analysis.study.runs[0], counted(analysis)
     asks = int(table["asks"].max())  # type: ignore[arg-type]
     if run.unfinished or table["asks"].n_unique() > 1:
-        raise DataError(f"{folder}: must be a finished run; visualjudge judge … --resume goes on")
+        raise DataError(
+            f"{folder}: must be a finished run; visualjudge judge … --resume goes on"
+        )
     if asks > MOST_ASKS:
-        raise DataError(f"{folder}: must have at most {MOST_ASKS} answers a question, got {asks}")
+        raise DataError(
+            f"{folder}: must have at most {MOST_ASKS} answers a question, got {asks}"
+        )
     judge = card_of(analysis).judges[0]
     answers = {task.task: task.verdict for task in judge.tasks}
     tasks = {
-        task: {"answer": answers.get(task), **accuracy_of(table.filter(pl.col("task") == task))}
+        task: {
+            "answer": answers.get(task),
+            **accuracy_of(table.filter(pl.col("task") == task)),
+        }
         for task in table["task"].unique().sort()
     }
     return Lock(
@@ -208,11 +225,17 @@ def accuracy_of(table: pl.DataFrame) -> Json:
     }
 
 
-def _canaries(dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int) -> list[Fields]:
+def _canaries(
+    dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int
+) -> list[Fields]:
     """Return questions drawn by seed, in whole images: id, right answer, and the judge's."""
-    order = rng_for(seed, "canaries").permutation(table["image"].unique().sort().to_numpy())
+    order = rng_for(seed, "canaries").permutation(
+        table["image"].unique().sort().to_numpy()
+    )
     rank = {image: k for k, image in enumerate(order.tolist())}
-    rows = sorted(table.rows(named=True), key=lambda row: (rank[row["image"]], row["id"]))
+    rows = sorted(
+        table.rows(named=True), key=lambda row: (rank[row["image"]], row["id"])
+    )
     ids = {row["id"] for row in rows[:CANARIES]}
     answers: dict[str, list[str]] = {}
     for (name, _, _), verdict in sorted(RunFolder(folder).verdicts().items()):

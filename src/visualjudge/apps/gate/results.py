@@ -13,7 +13,9 @@ SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"
 
 def text(check: Check) -> str:
     """Return one line per reason, after the state."""
-    return "\n".join([f"gate: {check.state}", *(f"- {reason}" for reason in check.reasons)])
+    return "\n".join(
+        [f"gate: {check.state}", *(f"- {reason}" for reason in check.reasons)]
+    )
 
 
 def markdown(check: Check, lock: Lock) -> str:
@@ -26,11 +28,20 @@ def _markdown(check: Check, lock: Lock) -> Iterator[str]:
     yield from (f"- {reason}" for reason in check.reasons)
     yield f"\nLocked: {lock.judge.get('model')}, answer **{lock.answer}**\n"
     yield "| Task | Answer | Accuracy | 95 % | Questions | Images |\n|---|---|---:|---|---:|---:|"
-    for task, row in {"all": {"answer": lock.answer, **lock.accuracy}, **lock.tasks}.items():
+    for task, row in {
+        "all": {"answer": lock.answer, **lock.accuracy},
+        **lock.tasks,
+    }.items():
         ends = row.get("ci95")
-        interval = "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+        interval = (
+            "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+        )
         cells = (task, row.get("answer"), f"{100 * row['value']:.1f} %", interval)
-        yield "| " + " | ".join(map(str, (*cells, row["questions"], row["images"]))) + " |"
+        yield (
+            "| "
+            + " | ".join(map(str, (*cells, row["questions"], row["images"])))
+            + " |"
+        )
 
 
 def junit(check: Check) -> str:

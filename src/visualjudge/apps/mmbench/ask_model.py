@@ -25,7 +25,14 @@ from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.prompts.store import PromptTemplate
-from visualjudge.runs.budget import KINDS, PAID, Budget, Spending, paid_for, spent_before
+from visualjudge.runs.budget import (
+    KINDS,
+    PAID,
+    Budget,
+    Spending,
+    paid_for,
+    spent_before,
+)
 from visualjudge.runs.job_runner import Listener, Outcome, Progress, Runner, Stop
 from visualjudge.runs.journal import Journal, read_records
 
@@ -52,7 +59,9 @@ class InferReport:
     statuses: Counter[str] = field(default_factory=Counter)
 
 
-async def _asked(row: Row, table: Table, client: Client, template: PromptTemplate) -> Outcome:
+async def _asked(
+    row: Row, table: Table, client: Client, template: PromptTemplate
+) -> Outcome:
     """Ask about one row, in one user message of image and text; a failed call returns a record with
     its cause.
     """
@@ -62,7 +71,12 @@ async def _asked(row: Row, table: Table, client: Client, template: PromptTemplat
         reply = await client.ask(request)
     except ClientError as error:
         cause, usage = cause_of(error), dict(error.usage)
-        failed = {"index": row.index, "prediction": None, "status": "api_error", "cause": cause}
+        failed = {
+            "index": row.index,
+            "prediction": None,
+            "status": "api_error",
+            "cause": cause,
+        }
         record = {**failed, "error": str(error)[:500], PAID: usage}
         return Outcome(record, "api_error", cause, usage, error=str(error)[:500])
     # JSON in UTF-8 cannot hold lone surrogates.
@@ -105,7 +119,10 @@ async def infer(
         If the journal holds a run and ``resume`` is off, or the run is another model's.
     """
     budget = budget or Budget()
-    journal_path, manifest_path = workbook.with_suffix(".jsonl"), workbook.with_suffix(".run.json")
+    journal_path, manifest_path = (
+        workbook.with_suffix(".jsonl"),
+        workbook.with_suffix(".run.json"),
+    )
     before = _earlier(manifest_path) if resume else {}
     manifest = {
         "table": str(table.path),
@@ -127,8 +144,12 @@ async def infer(
             atomic.write_json(manifest_path, {**manifest, "total": spent.as_dict()})
             done = replies(journal_path)
             todo = [row for row in rows if row.index not in done]
-            progress = Progress(total=len(todo), budget=budget, server=client.identity.base_url)
-            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(todo, asked)
+            progress = Progress(
+                total=len(todo), budget=budget, server=client.identity.base_url
+            )
+            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(
+                todo, asked
+            )
     finally:
         await client.aclose()
     total = spent.and_by(budget)
@@ -137,7 +158,9 @@ async def infer(
     lines = [(row, told[row.index]["prediction"]) for row in rows if row.index in told]
     cut = write_workbook(workbook, lines, table.letters, whole=journal_path.name)
     statuses = Counter(str(told[row.index].get("status")) for row, _ in lines)
-    return InferReport(len(lines), len(rows) - len(lines), cut, progress, total, statuses)
+    return InferReport(
+        len(lines), len(rows) - len(lines), cut, progress, total, statuses
+    )
 
 
 # Return the SHA-256 of indices, questions and options, which identifies the table regardless of its
@@ -146,9 +169,9 @@ def _digest(table: Table) -> str:
     total = hashlib.sha256()
     for row in table.rows:
         total.update(
-            repr((row.index, row.hint, row.question, sorted(row.options.items()))).encode(
-                errors="replace"
-            )
+            repr(
+                (row.index, row.hint, row.question, sorted(row.options.items()))
+            ).encode(errors="replace")
         )
     return total.hexdigest()
 

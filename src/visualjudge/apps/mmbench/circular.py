@@ -24,7 +24,9 @@ def without_image(table: Table) -> dict[int, Problem]:
     return found
 
 
-def write_rotations(table: Table, out: str | Path, *, skip: Collection[int] = ()) -> int:
+def write_rotations(
+    table: Table, out: str | Path, *, skip: Collection[int] = ()
+) -> int:
     """Write every rotation of every question as a TSV. Return the number of rows.
 
     Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the
@@ -50,7 +52,10 @@ def write_rotations(table: Table, out: str | Path, *, skip: Collection[int] = ()
             f"at {ROTATION})"
         )
     count = 0
-    with atomic_path(out) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+    with (
+        atomic_path(out) as scratch,
+        scratch.open("w", encoding="utf-8", newline="") as file,
+    ):
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(table.columns)
         for row in table.rows:
@@ -70,5 +75,7 @@ def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
     shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
     for k in range(1, len(letters)):
         moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))
-        answer = {"answer": letters[letters.index(row.answer) - k]} if row.answer else {}
+        answer = (
+            {"answer": letters[letters.index(row.answer) - k]} if row.answer else {}
+        )
         yield cells | moved | answer | shared | {"index": str(row.index + k * ROTATION)}

@@ -63,7 +63,10 @@ class Slice:
 
     def by(self, key: Callable[[Row], str]) -> dict[str, Slice]:
         """Return its parts by a field of their row, sorted by name."""
-        parts = {name: Slice([], []) for name in sorted({key(line.row) for line in self.rows})}
+        parts = {
+            name: Slice([], [])
+            for name in sorted({key(line.row) for line in self.rows})
+        }
         for line in self.rows:
             parts[key(line.row)].rows.append(line)
         for group in self.groups:
@@ -93,7 +96,9 @@ class Evaluation:
     def invalid(self) -> tuple[Group, ...]:
         """Groups that lack a rotation, in order of their index."""
         return tuple(
-            sorted((g for g in self.groups if g.hit is None), key=lambda group: group.index)
+            sorted(
+                (g for g in self.groups if g.hit is None), key=lambda group: group.index
+            )
         )
 
 
@@ -123,16 +128,21 @@ def evaluate(
             f"{table.path}: must have answers to score against, got none (a test split?)"
         )
     kit = rules == "vlmevalkit"
-    wanted = [row for row in table.rows if (row.index in predictions if kit else row.answer)]
+    wanted = [
+        row for row in table.rows if (row.index in predictions if kit else row.answer)
+    ]
     scored = {
-        row.index: _score(row, predictions.get(row.index), rules, matched or {}) for row in wanted
+        row.index: _score(row, predictions.get(row.index), rules, matched or {})
+        for row in wanted
     }
     return Evaluation(
         rules,
         tuple(scored.values()),
         tuple(_groups(table, scored, rules)),
         differences=tuple(_differences(scored.values())) if kit else (),
-        unknown=tuple(sorted(index for index in predictions if index not in table.by_index)),
+        unknown=tuple(
+            sorted(index for index in predictions if index not in table.by_index)
+        ),
         matched=sum(line.why == MATCHED for line in scored.values()),
     )
 
@@ -140,7 +150,9 @@ def evaluate(
 MATCHED = "read by the matcher"
 
 
-def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> ScoredRow:
+def _score(
+    row: Row, prediction: str | None, rules: Rules, matched: Matched
+) -> ScoredRow:
     if prediction is None:
         return ScoredRow(row, None, None, "no reply", False)
     reading = READERS[rules](prediction, row.options)
@@ -157,7 +169,9 @@ def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> 
 
 # Yield one group per question, with its rotations. By the strict rules, only where the table holds
 # rotations, of which none may be missing.
-def _groups(table: Table, scored: Mapping[int, ScoredRow], rules: Rules) -> Iterator[Group]:
+def _groups(
+    table: Table, scored: Mapping[int, ScoredRow], rules: Rules
+) -> Iterator[Group]:
     strict = rules == "strict"
     if strict and not any(row.rotation for row in table.rows):
         return
@@ -170,7 +184,9 @@ def _groups(table: Table, scored: Mapping[int, ScoredRow], rules: Rules) -> Iter
         due = range(max(len(line.row.options) for line in lines) if strict else 0)
         missing = tuple(index + k * ROTATION for k in due if k not in replied)
         if strict or index in scored:
-            yield Group(index, lines, None if missing else all(x.hit for x in lines), missing)
+            yield Group(
+                index, lines, None if missing else all(x.hit for x in lines), missing
+            )
 
 
 def _differences(scored: Iterable[ScoredRow]) -> Iterator[Difference]:
@@ -178,7 +194,8 @@ def _differences(scored: Iterable[ScoredRow]) -> Iterator[Difference]:
         if line.prediction is None:
             continue
         strict, kit = (
-            read(line.prediction, line.row.options) for read in (read_strict, read_vlmevalkit)
+            read(line.prediction, line.row.options)
+            for read in (read_strict, read_vlmevalkit)
         )
         if strict.letter != kit.letter:
             yield Difference(line.row, line.prediction, strict, kit)

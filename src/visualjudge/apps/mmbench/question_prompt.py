@@ -45,7 +45,11 @@ def choice_template(name: str = "reference") -> PromptTemplate:
 
 def prompt_text(row: Row, template: PromptTemplate) -> str:
     """Return the prompt for ``row``."""
-    values = {"question": row.question, "options": options_text(row, template), "hint": row.hint}
+    values = {
+        "question": row.question,
+        "options": options_text(row, template),
+        "hint": row.hint,
+    }
     return template.part("with_hint" if row.hint else "without_hint", values)
 
 
@@ -76,4 +80,6 @@ def _from_file(path: Path) -> PromptTemplate:
                 f"{path}: {name}: unknown placeholder {{{{{unknown[0]}}}}}; known: "
                 f"{sorted(allowed)}"
             )
-    return PromptTemplate(str(path), "file", parts={name: parts[name] for name in _PARTS})
+    return PromptTemplate(
+        str(path), "file", parts={name: parts[name] for name in _PARTS}
+    )

@@ -31,7 +31,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def write_workbook(
-    path: str | Path, rows: Iterable[tuple[Row, str]], letters: Iterable[str], *, whole: str
+    path: str | Path,
+    rows: Iterable[tuple[Row, str]],
+    letters: Iterable[str],
+    *,
+    whole: str,
 ) -> int:
     """Write one line per row with its reply. Return the number of truncated cells.
 
@@ -50,7 +54,9 @@ def write_workbook(
     names = ("question", *wanted, "prediction", "category", "l2_category")
     cut = 0
     with atomic_path(path) as scratch, TemporaryDirectory() as parts:
-        book = xlsxwriter.Workbook(str(scratch), {"constant_memory": True, "tmpdir": parts})
+        book = xlsxwriter.Workbook(
+            str(scratch), {"constant_memory": True, "tmpdir": parts}
+        )
         sheet = book.add_worksheet("predictions")
         sheet.freeze_panes(1, 0)
         for place, name in enumerate(("index", *names)):
@@ -58,7 +64,12 @@ def write_workbook(
         for line, (row, prediction) in enumerate(rows, 1):
             sheet.write_number(line, 0, row.index)
             own = {"category": row.category, "l2_category": row.l2_category}
-            texts = {**row.options, **own, "question": row.question, "prediction": prediction}
+            texts = {
+                **row.options,
+                **own,
+                "question": row.question,
+                "prediction": prediction,
+            }
             for place, name in enumerate(names, 1):
                 text = texts.get(name, "")
                 fitted = fit(text, whole)
@@ -172,7 +183,9 @@ def read_predictions(
 
 # Return a remark where rows ask other questions than the table; raise an error if no index is of
 # the table.
-def _other_questions(file: Path, lines: Mapping[int, Fields], table: Table) -> list[str]:
+def _other_questions(
+    file: Path, lines: Mapping[int, Fields], table: Table
+) -> list[str]:
     known = [index for index in lines if index in table.by_index]
     if lines and not known:
         such = f", such as {table.rows[0].index}" if table.rows else ""
@@ -181,7 +194,11 @@ def _other_questions(file: Path, lines: Mapping[int, Fields], table: Table) -> l
             f"has one; the first index is {next(iter(lines))}"
         )
     cells = (
-        (index, str(lines[index].get(name) or ""), table.by_index[index].cells.get(name, ""))
+        (
+            index,
+            str(lines[index].get(name) or ""),
+            table.by_index[index].cells.get(name, ""),
+        )
         for index in known
         for name in ("question", "answer")
     )

@@ -27,9 +27,44 @@ _NEXT_WORD = re.compile(r"\s+([a-zà-ÿ]+)")
 # Words that follow a letter, and not the article.
 _VERBS = frozenset(
     [
-        *("is", "was", "be", "are", "as", "because", "since", "for", "due", "given", "seems"),
-        *("looks", "appears", "fits", "matches", "would", "should", "must", "can", "could", "has"),
-        *("and", "or", "but", "if", "it", "which", "that", "not", "best", "shows", "describes"),
+        *(
+            "is",
+            "was",
+            "be",
+            "are",
+            "as",
+            "because",
+            "since",
+            "for",
+            "due",
+            "given",
+            "seems",
+        ),
+        *(
+            "looks",
+            "appears",
+            "fits",
+            "matches",
+            "would",
+            "should",
+            "must",
+            "can",
+            "could",
+            "has",
+        ),
+        *(
+            "and",
+            "or",
+            "but",
+            "if",
+            "it",
+            "which",
+            "that",
+            "not",
+            "best",
+            "shows",
+            "describes",
+        ),
     ]
 )
 
@@ -56,7 +91,9 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     exact = [letter for letter in same if options[letter].strip() == spoken.strip()]
     if same:
         one = exact if len(exact) == 1 else same
-        why = "an option's text alone" if len(one) == 1 else "two options have this text"
+        why = (
+            "an option's text alone" if len(one) == 1 else "two options have this text"
+        )
         return ChoiceReading(one[0] if len(one) == 1 else None, why)
     asked = Asked("choice", "".join(options))
     text = _lettered(spoken, options)
@@ -96,7 +133,9 @@ def _alone(said: Sequence[Sequence[Word]]) -> ChoiceReading:
 
 
 def _is_denied(said: Sequence[Word], at: int) -> bool:
-    clause = max((n for n, word in enumerate(said[:at]) if word.text in ",;:("), default=0)
+    clause = max(
+        (n for n, word in enumerate(said[:at]) if word.text in ",;:("), default=0
+    )
     denied = any(word.of("denies", "cannot") for word in said[clause:at][-6:])
     return denied or any(word.of("blames", "denies") for word in said[at + 1 : at + 4])
 
@@ -143,7 +182,9 @@ def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
         for letter, text in options.items()
         if next(iter(text.casefold().split()), "").rstrip(".。．") in folded
     ]
-    found = [mention for letter, text in likely for mention in _places(reply, letter, text)]
+    found = [
+        mention for letter, text in likely for mention in _places(reply, letter, text)
+    ]
     apart, reached = list[Mention](), 0
     for mention in sorted(found, key=lambda mention: (mention[0], -mention[1])):
         if mention[0] >= reached:

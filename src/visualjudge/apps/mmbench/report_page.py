@@ -78,4 +78,6 @@ def _clipped(text: str) -> str:
     if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
         return text
     left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN
-    return f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … {text[-TAIL_SHOWN:]}"
+    return (
+        f"{text[:HEAD_SHOWN]} … [{left_out} characters left out] … {text[-TAIL_SHOWN:]}"
+    )

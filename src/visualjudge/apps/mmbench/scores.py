@@ -47,7 +47,9 @@ def scores(evaluation: Evaluation) -> Json:
         **block(evaluation.whole),
         "invalid_groups": [group.index for group in evaluation.invalid],
         **{
-            name: {value: block(part) for value, part in evaluation.whole.by(key).items()}
+            name: {
+                value: block(part) for value, part in evaluation.whole.by(key).items()
+            }
             for name, key in CATEGORIES.items()
         },
         "rows": [
@@ -100,7 +102,9 @@ def block(part: Slice) -> Json:
         "n": len(part.rows),
         "n_missing": len(part.rows) - len(replied),
         **_shares("extraction_rate", part.rows, read),
-        "extraction_rate_of_replies": share([line.extracted is not None for line in replied]),
+        "extraction_rate_of_replies": share(
+            [line.extracted is not None for line in replied]
+        ),
         **_shares("accuracy", part.rows, [line.hit for line in part.rows]),
         "accuracy_of_replies": share([line.hit for line in replied]),
         "n_vanilla": len(vanilla),
@@ -132,7 +136,9 @@ def interval(
     return shares(*cluster_sums(np.asarray(values, dtype=float), clusters))[0].interval
 
 
-def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
+def cluster_sums(
+    values: NDArray[np.float64], clusters: Sequence[int]
+) -> tuple[Any, Any]:
     """Return the sum and the number of ``values`` in each cluster."""
     _, at = np.unique(np.asarray(clusters), return_inverse=True)
     return np.bincount(at, weights=values), np.bincount(at).astype(float)
@@ -164,7 +170,9 @@ def percent(value: float | None) -> str:
 
 def column_names(models: Sequence[Model]) -> list[str]:
     """Return the table's columns: the six abilities in MMBench's order, then others by name."""
-    seen = {line.row.l2_category for model in models for line in model.evaluation.rows} - {""}
+    seen = {
+        line.row.l2_category for model in models for line in model.evaluation.rows
+    } - {""}
     usual = [short for long, short in ABILITIES.items() if long in seen]
     return ["Overall", *usual, *sorted(seen - set(ABILITIES))]
 
@@ -181,7 +189,9 @@ def measures(models: Sequence[Model]) -> dict[str, str]:
     With rotations these are VanillaEval (each question once), CircularEval, and the share of all
     rows. Without rotations, the share of all rows is VanillaEval.
     """
-    turned = any(line.row.rotation for model in models for line in model.evaluation.rows)
+    turned = any(
+        line.row.rotation for model in models for line in model.evaluation.rows
+    )
     if not turned:
         return {"accuracy": "vanilla"}
     return {
@@ -195,8 +205,13 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
     """Return the table: for each model and split, one line for each of its :func:`measures`."""
     for model in models:
         for split, part in splits(model.evaluation).items():
-            by_ability = part.by(lambda row: ABILITIES.get(row.l2_category, row.l2_category))
-            pieces = {"Overall": part, **{name: own for name, own in by_ability.items() if name}}
+            by_ability = part.by(
+                lambda row: ABILITIES.get(row.l2_category, row.l2_category)
+            )
+            pieces = {
+                "Overall": part,
+                **{name: own for name, own in by_ability.items() if name},
+            }
             for measure, label in measures([model]).items():
                 cells = {name: _cell(piece, measure) for name, piece in pieces.items()}
                 yield Line(model.name, split, measure, label, cells)
@@ -231,7 +246,8 @@ def as_text(models: Sequence[Model]) -> str:
     for line in lines(models):
         read = percent(line.cells["Overall"]["extraction_rate"])
         values = [
-            percent(line.cells[name]["value"]) if name in line.cells else "–" for name in names
+            percent(line.cells[name]["value"]) if name in line.cells else "–"
+            for name in names
         ]
         rows.append((line.model, line.split, line.label, read, *values))
     columns = ("model", "split", "measure", "read", *names)

@@ -110,7 +110,9 @@ class Table:
                 )
             if target in seen:
                 raise self.invalid(
-                    row, "image", f"points at index {target}, and the references form a circle"
+                    row,
+                    "image",
+                    f"points at index {target}, and the references form a circle",
                 )
             seen.add(target)
             owner = self.by_index[target]
@@ -184,12 +186,18 @@ def _header(file: Path, cells: Sequence[str]) -> tuple[str, ...]:
     for due in ("index", "question"):
         if due not in names:
             hint = "; is it tab-separated?" if len(names) == 1 else ""
-            raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]}){hint}")
+            raise DataError(
+                f"{file}: no column {due!r} (columns: {', '.join(names)[:300]}){hint}"
+            )
     return names
 
 
 def _row(
-    file: Path, line: int, columns: Sequence[str], cells: Sequence[str], before: Mapping[int, Row]
+    file: Path,
+    line: int,
+    columns: Sequence[str],
+    cells: Sequence[str],
+    before: Mapping[int, Row],
 ) -> Row:
     if len(cells) != len(columns):
         raise _invalid(
@@ -203,13 +211,23 @@ def _row(
     index = whole_number(named["index"])
     if index is None:
         raise _invalid(
-            file, line, f"line {line}", "index", f"{named['index'][:40]!r} is not a whole number"
+            file,
+            line,
+            f"line {line}",
+            "index",
+            f"{named['index'][:40]!r} is not a whole number",
         )
     if index in before:
         raise _invalid(
-            file, line, f"index {index}", "index", f"is also the index of line {before[index].line}"
+            file,
+            line,
+            f"index {index}",
+            "index",
+            f"is also the index of line {before[index].line}",
         )
-    options = {name: named[name] for name in option_columns(columns) if named[name].strip()}
+    options = {
+        name: named[name] for name in option_columns(columns) if named[name].strip()
+    }
     answer = named.get("answer", "")
     if answer and answer not in options:
         among = ", ".join(options) or "none"
@@ -241,5 +259,7 @@ def _reference(row: Row) -> int | None:
     return whole_number(cell) if len(cell) <= REFERENCE_CELL else None
 
 
-def _invalid(file: Path, line: int, record: str, column: str, reason: str) -> InvalidRecord:
+def _invalid(
+    file: Path, line: int, record: str, column: str, reason: str
+) -> InvalidRecord:
     return InvalidRecord(Problem(f"{file}:{line}", record, column, reason))

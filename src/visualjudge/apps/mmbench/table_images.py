@@ -62,7 +62,9 @@ def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
     text = table.image_row(row).cells.get("image", "")
     if text.lstrip().startswith("["):
         raise table.invalid(
-            row, "image", "must be one image, got a list; a question with several cannot be asked"
+            row,
+            "image",
+            "must be one image, got a list; a question with several cannot be asked",
         )
     cell = "".join(_DATA_URL.sub("", text, count=1).split())
     if not cell:
@@ -70,9 +72,7 @@ def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
     try:
         data = base64.b64decode(cell, validate=True)
     except (binascii.Error, ValueError) as error:
-        reason = (
-            f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
-        )
+        reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
         raise table.invalid(row, "image", reason) from None
     try:
         with opened(io.BytesIO(data), "the decoded bytes") as image:

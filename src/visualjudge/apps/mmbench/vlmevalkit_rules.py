@@ -49,7 +49,9 @@ def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
     tokens = reply.translate(_PUNCTUATION).split()
     there = [letter for letter in options if letter in tokens]
     if len(there) == 1 and tokens.index(there[0]) >= len(tokens) - LAST_TOKENS:
-        return ChoiceReading(there[0], f"one option letter, among the last {LAST_TOKENS} tokens")
+        return ChoiceReading(
+            there[0], f"one option letter, among the last {LAST_TOKENS} tokens"
+        )
     if not there and "Z" in tokens:
         return ChoiceReading(None, "Z")
     declared = _DECLARED.search(reply)

@@ -132,7 +132,9 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     masked = Redactor(keys)
     try:
         own = _loaded(yaml_text(file))
-        found = OmegaConf.merge(_built_in(own), _user_config(file), _bases(file, own), own)
+        found = OmegaConf.merge(
+            _built_in(own), _user_config(file), _bases(file, own), own
+        )
         references = sum(_references(OmegaConf.to_container(found, resolve=False)))
         if references > MOST_REFERENCES:
             raise UsageError(
@@ -151,7 +153,10 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
             f"{file}: metric_configs must name at least one metric, such as "
             f"{{consistency: {{pipe_name: …}}}}; got {got}"
         )
-    return {str(name): _metric(file, str(name), config, keys) for name, config in plain.items()}
+    return {
+        str(name): _metric(file, str(name), config, keys)
+        for name, config in plain.items()
+    }
 
 
 # Return what the file does not define itself: its own ``client_config`` is complete, and a key or
@@ -159,7 +164,9 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
 def _built_in(own: Any) -> Any:
     built_in = _loaded(BUILT_IN)
     defined = set(own) if OmegaConf.is_dict(own) else set()
-    return OmegaConf.masked_copy(built_in, [name for name in built_in if name not in defined])
+    return OmegaConf.masked_copy(
+        built_in, [name for name in built_in if name not in defined]
+    )
 
 
 # Yield the number of references of each text with several: references to such texts multiply what
@@ -175,7 +182,9 @@ def _references(value: Any) -> Iterator[int]:
 # Return a configuration with its references resolved, of as many nodes as are ``left``.
 def _plain(node: Any, left: Iterator[int]) -> Any:
     if next(left, None) is None:
-        raise OmegaConfBaseException(f"must have at most {MOST_NODES} values, references too")
+        raise OmegaConfBaseException(
+            f"must have at most {MOST_NODES} values, references too"
+        )
     if OmegaConf.is_dict(node):
         return {str(key): _plain(node[key], left) for key in node}
     return [_plain(item, left) for item in node] if OmegaConf.is_list(node) else node
@@ -193,7 +202,11 @@ def _bases(file: Path, content: Any) -> Json:
     waiting = [(file, content)]
     while waiting:
         place, content = waiting.pop()
-        stated = OmegaConf.select(content, "_base_") if OmegaConf.is_config(content) else None
+        stated = (
+            OmegaConf.select(content, "_base_")
+            if OmegaConf.is_config(content)
+            else None
+        )
         if stated is not None and not OmegaConf.is_dict(stated):
             raise UsageError(f"{place}: _base_ must name files, such as {{name: path}}")
         for name, path in (stated or {}).items():
@@ -238,11 +251,15 @@ def _first_line(error: Exception) -> str:
     return f"{where}: {said[0]}" if where else said[0] if said else type(error).__name__
 
 
-def _metric(file: Path, name: str, config: Any, keys: Mapping[str, str]) -> MetricConfig:
+def _metric(
+    file: Path, name: str, config: Any, keys: Mapping[str, str]
+) -> MetricConfig:
     try:
         metric = MetricConfig.model_validate(config)
     except ValidationError as error:
-        raise UsageError(f"{file}: metric_configs.{name}{_first_problem(error)}") from None
+        raise UsageError(
+            f"{file}: metric_configs.{name}{_first_problem(error)}"
+        ) from None
     for field, value in metric.merged.items():
         if is_secret_name(field) or field == "headers":
             continue
@@ -296,6 +313,8 @@ def build_pipes(
                 f"metric_configs.{name}: {metric.pipe_name} cannot use the prompt "
                 f"{info.prompt_id}, whose replies have another form"
             )
-        client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
+        client = open_client(
+            with_defaults(config), cache_dir=cache_dir, concurrency=concurrency
+        )
         pipes[name] = make(template, config, client=client)
     return pipes

@@ -131,7 +131,11 @@ def read_results(path: Path) -> Iterator[RowResult]:
 
 
 def _row_result(record: Fields) -> RowResult:
-    known = {name: record[name] for name in RowResult.__slots__ if record.get(name) is not None}
+    known = {
+        name: record[name]
+        for name in RowResult.__slots__
+        if record.get(name) is not None
+    }
     row = RowResult(
         **{
             **known,

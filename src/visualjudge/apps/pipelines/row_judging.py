@@ -71,7 +71,9 @@ async def with_images(given: Mapping[str, Any], private_urls: bool) -> dict[str,
 
 
 async def _image(source: Any, private_urls: bool) -> Any:
-    if not isinstance(source, str) or not source.lower().startswith(("http://", "https://")):
+    if not isinstance(source, str) or not source.lower().startswith(
+        ("http://", "https://")
+    ):
         return source
     content = await fetch_image(source, allow_private=private_urls)
     return await asyncio.to_thread(image_of_bytes, content, public_url(source))
@@ -93,31 +95,49 @@ class RowJudge:
         seconds = time.perf_counter() - begun
         line = await asyncio.to_thread(self._line, row, found, paid, seconds)
         failed = [error for error in found.values() if isinstance(error, ClientError)]
-        status, cause = ("api_error", cause_of(failed[0])) if failed else (line.status, None)
+        status, cause = (
+            ("api_error", cause_of(failed[0])) if failed else (line.status, None)
+        )
         return Outcome(line.record(), status, cause, dict(paid.usage), paid.calls)
 
     def most_calls(self, row: Row) -> int:
         """Return the maximum number of calls for the row."""
-        return sum(pipe.most_calls(len(row.edited_images)) for pipe in self.pipes.values())
+        return sum(
+            pipe.most_calls(len(row.edited_images)) for pipe in self.pipes.values()
+        )
 
     async def _found(self, row: Row, paid: Paid) -> Found:
         try:
             given = await with_images(row.as_input(), self.private_urls)
         except DataError as error:
             return dict.fromkeys(self.pipes, error)
-        found = await asyncio.gather(*(_judged(pipe, given, paid) for pipe in self.pipes.values()))
+        found = await asyncio.gather(
+            *(_judged(pipe, given, paid) for pipe in self.pipes.values())
+        )
         return dict(zip(self.pipes, found, strict=True))
 
     def _line(self, row: Row, found: Found, paid: Paid, seconds: float) -> RowResult:
-        judged = {name: one for name, one in found.items() if isinstance(one, Judgement)}
-        errors = {name: one for name, one in found.items() if not isinstance(one, Judgement)}
+        judged = {
+            name: one for name, one in found.items() if isinstance(one, Judgement)
+        }
+        errors = {
+            name: one for name, one in found.items() if not isinstance(one, Judgement)
+        }
         return RowResult(
             row.key,
             {name: one.result for name, one in judged.items()},
-            errors={name: " ".join(str(error).split()) for name, error in errors.items()},
-            details={name: dict(one.details) for name, one in judged.items() if one.details},
-            rules=tuple(sorted({pipe.rules for pipe in self.pipes.values()} - {"strict"})),
-            notes=tuple(sorted({note for one in judged.values() for note in one.notes})),
+            errors={
+                name: " ".join(str(error).split()) for name, error in errors.items()
+            },
+            details={
+                name: dict(one.details) for name, one in judged.items() if one.details
+            },
+            rules=tuple(
+                sorted({pipe.rules for pipe in self.pipes.values()} - {"strict"})
+            ),
+            notes=tuple(
+                sorted({note for one in judged.values() for note in one.notes})
+            ),
             usage=dict(paid.usage),
             latency_s=round(seconds, 4),
             input=checksum(row),

@@ -69,7 +69,10 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         row = _row(line, file, number)
         if isinstance(row, Row) and str(row.key) in rows:
             row = Problem(
-                str(file), f"line {number}", "key", f"{row.key!r} also occurs in an earlier line"
+                str(file),
+                f"line {number}",
+                "key",
+                f"{row.key!r} also occurs in an earlier line",
             )
         if isinstance(row, Row):
             rows[str(row.key)] = row

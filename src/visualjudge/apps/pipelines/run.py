@@ -107,9 +107,12 @@ def write_settings(
     texts = {one.name: {"system": one.system, "user": one.user} for one in templates}
     whole: Json = {"visualjudge": __version__, "metrics": settings, "prompts": texts}
     if given is not None:
-        whole["rows"] = Path(os.path.relpath(given.resolve(), out.resolve().parent)).as_posix()
+        whole["rows"] = Path(
+            os.path.relpath(given.resolve(), out.resolve().parent)
+        ).as_posix()
     atomic.write_bytes(
-        settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n"
+        settings_path(out),
+        orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n",
     )
 
 
@@ -163,7 +166,10 @@ async def run_pipeline(
     done = await asyncio.to_thread(_done, path, rows if resume else ())
     if resume:
         check_same(path, settings)
-    judge, left = RowJudge(pipes, private_urls), [row for row in rows if str(row.key) not in done]
+    judge, left = (
+        RowJudge(pipes, private_urls),
+        [row for row in rows if str(row.key) not in done],
+    )
     progress = Progress(total=len(left), budget=budget or Budget())
     progress.budget.expect(max(map(judge.most_calls, left), default=0))
     journal = Journal(path, resume=resume)
@@ -171,7 +177,9 @@ async def run_pipeline(
         with journal:
             write_settings(path, pipes, settings, given)
             journal.drop(lambda line: bool(line.get("errors")))
-            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(left, judge)
+            await Runner(journal, progress, concurrency, on_event, stop or Stop()).run(
+                left, judge
+            )
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
     return _report(path, rows, pipes, progress, judge.cached)
@@ -188,7 +196,11 @@ def _done(path: Path, rows: Sequence[Row]) -> set[str]:
         if key in by_key and line.input not in (None, checksum(by_key[key])):
             changed.append(key)
     if changed:
-        more = f" and {len(changed) - _MOST_KEYS} more" if len(changed) > _MOST_KEYS else ""
+        more = (
+            f" and {len(changed) - _MOST_KEYS} more"
+            if len(changed) > _MOST_KEYS
+            else ""
+        )
         raise UsageError(
             f"{path}: instruction or images are not those that were judged, for key "
             f"{', '.join(changed[:_MOST_KEYS])}{more}; "

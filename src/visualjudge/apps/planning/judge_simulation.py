@@ -20,7 +20,14 @@ import numpy as np
 import polars as pl
 from scipy import optimize, stats
 
-from visualjudge.analysis.estimate import LEVEL, divided, ratio, renumbered, share_test, shares
+from visualjudge.analysis.estimate import (
+    LEVEL,
+    divided,
+    ratio,
+    renumbered,
+    share_test,
+    shares,
+)
 from visualjudge.analysis.variance import products
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -111,7 +118,10 @@ class JudgeModel:
         wanted = min(share / (1 - self.failed), ALMOST)
 
         def beyond(level: float) -> float:
-            return float(stats.norm.cdf(level + self.slope * pool.hardness).mean()) - wanted
+            return (
+                float(stats.norm.cdf(level + self.slope * pool.hardness).mean())
+                - wanted
+            )
 
         return replace(self, level=float(optimize.brentq(beyond, -8, 8)))
 
@@ -120,7 +130,9 @@ class JudgeModel:
         """Standard deviations of the effects of image, pair, order and repeat; their
         squares sum to 1.
         """
-        steps = np.diff([0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0])
+        steps = np.diff(
+            [0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0]
+        )
         return tuple(float(x) for x in np.sqrt(np.maximum(steps, 0)))
 
 
@@ -153,7 +165,9 @@ class Studies:
 # ---------------------------------------------------------------- from a pilot
 
 
-def both_right(thresholds: FloatArray, correlation: float, *, apart: bool = False) -> float:
+def both_right(
+    thresholds: FloatArray, correlation: float, *, apart: bool = False
+) -> float:
     """Return the mean over (N,) thresholds of P(two verdicts are both right): on the same pair, or
     on independent pairs of one image (``apart``). The correlation is below 1.
     """
@@ -162,7 +176,9 @@ def both_right(thresholds: FloatArray, correlation: float, *, apart: bool = Fals
     return float(((right.mean(0) if apart else right) ** 2).mean())
 
 
-def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = False) -> float:
+def correlation_of(
+    covariance: float, thresholds: FloatArray, *, apart: bool = False
+) -> float:
     """Return the correlation, 0 … .999, at which the verdicts have this covariance beyond their
     thresholds.
     """
@@ -174,7 +190,11 @@ def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = F
 
     if beyond(0.0) >= 0:
         return 0.0
-    return ALMOST if beyond(ALMOST) <= 0 else float(optimize.brentq(beyond, 0.0, ALMOST, xtol=1e-4))
+    return (
+        ALMOST
+        if beyond(ALMOST) <= 0
+        else float(optimize.brentq(beyond, 0.0, ALMOST, xtol=1e-4))
+    )
 
 
 def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
@@ -215,14 +235,21 @@ def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
 def _shared(
     table: pl.DataFrame, line: FloatArray, default: JudgeModel
 ) -> tuple[tuple[float, float, float], list[str]]:
-    keys = ["encoding", "cluster", "pair", "order"]  # two encodings of a pair are two questions
+    keys = [
+        "encoding",
+        "cluster",
+        "pair",
+        "order",
+    ]  # two encodings of a pair are two questions
     sums_of = [products(table, keys[: k + 2])[:, 0].tolist() for k in range(3)]
     sums_of.append([float((table["y"] ** 2).sum()), float(table.height)])
     found: list[float | None] = []
     for k in range(3):
         count = sums_of[k][1] - sums_of[k + 1][1]
         moment = None if count < 0.5 else (sums_of[k][0] - sums_of[k + 1][0]) / count
-        found.append(None if moment is None else correlation_of(moment, line, apart=k == 0))
+        found.append(
+            None if moment is None else correlation_of(moment, line, apart=k == 0)
+        )
     unknown = [name for name, value in zip(LEVELS, found, strict=True) if value is None]
     out: list[float] = []
     for k, value in enumerate(found):
@@ -244,26 +271,41 @@ def simulated(
     """Simulate ``count`` studies."""
     n, k = design.images, design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
-    start, held_pairs = np.cumsum(pool.per_image) - pool.per_image, pool.per_image[chosen]
+    start, held_pairs = (
+        np.cumsum(pool.per_image) - pool.per_image,
+        pool.per_image[chosen],
+    )
     most = int(pool.per_image.max())
     place = np.argsort(
-        np.where(np.arange(most) < held_pairs[..., None], rng.random((count, n, most)), 2.0), -1
+        np.where(
+            np.arange(most) < held_pairs[..., None], rng.random((count, n, most)), 2.0
+        ),
+        -1,
     )
     place = place[..., :k]
     held = np.arange(place.shape[-1]) < held_pairs[..., None]
     pair = np.where(held, start[chosen][..., None] + place, 0)
     effects = _effects(pair.shape, design, rng)
     edge = judge.thresholds(pool)[pair][..., None, None]
-    noise = sum(load * effect for load, effect in zip(judge.loads, effects, strict=True))
+    noise = sum(
+        load * effect for load, effect in zip(judge.loads, effects, strict=True)
+    )
     read = np.asarray(rng.random(noise.shape) >= judge.failed)  # type: ignore[union-attr]
     return Studies(pool, design, pair, held, (noise < edge) & read, read)
 
 
 # Draw normal effects of image, pair, order and repeat, each as wide as the verdicts that share it.
-def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
+def _effects(
+    shape: tuple[int, ...], design: Design, rng: np.random.Generator
+) -> list[FloatArray]:
     nested = (design.orders, design.repeats)
-    sizes = [(*shape[:2], 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (2 - d)) for d in range(3)]
-    return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
+    sizes = [(*shape[:2], 1, 1, 1)] + [
+        (*shape, *nested[:d], *[1] * (2 - d)) for d in range(3)
+    ]
+    return [
+        np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float)
+        for size in sizes
+    ]
 
 
 # ---------------------------------------------------------------- goals
@@ -305,7 +347,9 @@ def separated(studies: Studies, effect: float) -> BoolArray:
         value, spread = ratio(top, bottom, column, columns)
         p = share_test(value, spread, np.full(columns, np.inf))
         known = np.where(spread.enough & np.isfinite(value), p, 1.0).reshape(count, -1)
-        found.append(np.where(_holm(known) < LEVEL, np.sign(value - 0.5).reshape(count, -1), 0.0))
+        found.append(
+            np.where(_holm(known) < LEVEL, np.sign(value - 0.5).reshape(count, -1), 0.0)
+        )
     gaps = pool.differences[twos // len(pool.sources), twos % len(pool.sources)]
     wanted = np.abs(gaps) >= effect
     right_order = (found[0] == np.sign(gaps)) & (found[1] == np.sign(gaps))
@@ -329,7 +373,9 @@ def pool_of(rows: pl.DataFrame) -> Pool:
     image = renumbered(ordered["image"].rank("dense").cast(pl.Int64).to_numpy())[1]
     margin = np.asarray(ordered["margin"].to_numpy(), dtype=float)
     better, worse = (
-        np.array([places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64)
+        np.array(
+            [places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64
+        )
         for column in ("better", "worse")
     )
     return Pool(image, better, worse, margin, tuple(names))

@@ -69,7 +69,9 @@ def read_target(
     """
     root, encodings = Path(place), part.encodings
     if len(part.tasks) > 1 or set(part.types) - {"pairwise"}:
-        raise UsageError("a plan is for the pairs of one task: one --task, and no other --type")
+        raise UsageError(
+            "a plan is for the pairs of one task: one --task, and no other --type"
+        )
     task = next(iter(part.tasks), None)
     if RunFolder(root).manifest_path.is_file():
         study = load_study([root], dataset=dataset, where=part.where)
@@ -97,7 +99,9 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     )
 
 
-def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]) -> Target:
+def _of_run(
+    study: Study, root: Path, task: str | None, encodings: Sequence[str]
+) -> Target:
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].unique().to_list(), task, root)
     own = verdicts.filter(pl.col("task") == name)
@@ -124,7 +128,9 @@ def _of_run(study: Study, root: Path, task: str | None, encodings: Sequence[str]
     notes += [] if counted else [f"The pilot states no tokens. {COST}"]
     if judge.assumed:
         named = ", ".join(judge.assumed)
-        notes.append(f"Not in the pilot, so typical values are assumed: variance of {named}.")
+        notes.append(
+            f"Not in the pilot, so typical values are assumed: variance of {named}."
+        )
     return Target("run", str(root), name, pool, judge, encoding, tokens, tuple(notes))
 
 
@@ -146,7 +152,9 @@ def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
         & unchanged()
     ).unique("pair", keep="first", maintain_order=True)
     if pairs.is_empty():
-        raise UsageError(f"{place}: holds no pairwise question of {task} with a better option")
+        raise UsageError(
+            f"{place}: holds no pairwise question of {task} with a better option"
+        )
     first = pl.col("answer") == "A"
     sources = [pl.col("sources").list.get(k, null_on_oob=True) for k in (0, 1)]
     return judge_simulation.pool_of(
@@ -171,7 +179,9 @@ def _of_dataset(
     styles = pairwise.filter(pl.col("task") == name)["encoding"].unique().to_list()
     pool, style = _pool(table, name, root), _chosen(styles, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
-    return Target("dataset", str(root), name, pool, judge, style, None, _without_pilot())
+    return Target(
+        "dataset", str(root), name, pool, judge, style, None, _without_pilot()
+    )
 
 
 def _without_pilot() -> tuple[str, ...]:
@@ -186,12 +196,16 @@ def _without_pilot() -> tuple[str, ...]:
     )
 
 
-def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) -> Target:
+def _of_data(
+    root: Path, task: str | None, encodings: Sequence[str], seed: int
+) -> Target:
     folder = DataFolder(root)
     if task is not None and task not in folder.tasks:
         raise UsageError(f"--task must be {one_of(task, folder.tasks)}, got {task}")
     names = [task] if task else folder.tasks
-    read = {name: [entry.annotation for entry in folder.entries(name)] for name in names}
+    read = {
+        name: [entry.annotation for entry in folder.entries(name)] for name in names
+    }
     equal = [told for name in names for told in equal_sources(folder, name)]
     caps = Caps()
     by_task = {
@@ -199,21 +213,35 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
             found
             for found in group(name, notes)
             if caps.differ(
-                *(most(note.final_score for note in found.members) for most in (min, max))
+                *(
+                    most(note.final_score for note in found.members)
+                    for most in (min, max)
+                )
             )
         )
         for name, notes in read.items()
     }
     if equal and not any(by_task.values()):
-        raise UsageError(f"{root}: no two predictions can be compared: {'; '.join(equal)}")
+        raise UsageError(
+            f"{root}: no two predictions can be compared: {'; '.join(equal)}"
+        )
     name = _task_of([name for name, groups in by_task.items() if groups], task, root)
     rows = []
     for found in by_task[name]:
         notes = {note.annotation_id: note for note in found.members}
         for pair in pairs_of(found, seed, caps):
-            a, b = sorted((notes[key] for key in pair), key=lambda note: -note.final_score)
-            rows.append((found.key[0], a.source, b.source, a.final_score - b.final_score))
-    schema = {"image": pl.String, "better": pl.String, "worse": pl.String, "margin": pl.Float64}
+            a, b = sorted(
+                (notes[key] for key in pair), key=lambda note: -note.final_score
+            )
+            rows.append(
+                (found.key[0], a.source, b.source, a.final_score - b.final_score)
+            )
+    schema = {
+        "image": pl.String,
+        "better": pl.String,
+        "worse": pl.String,
+        "margin": pl.Float64,
+    }
     pool = judge_simulation.pool_of(pl.DataFrame(rows, schema=schema, orient="row"))
     style = _chosen(stems_of(name).final, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)

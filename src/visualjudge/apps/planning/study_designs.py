@@ -167,7 +167,9 @@ def plan(
     'plan.json'
     """
     if goal not in get_args(Goal):
-        raise UsageError(f"--goal must be one of {', '.join(get_args(Goal))}, got {goal}")
+        raise UsageError(
+            f"--goal must be one of {', '.join(get_args(Goal))}, got {goal}"
+        )
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
     limit = THRESHOLDS["macro_accuracy"].value
@@ -183,9 +185,13 @@ def plan(
     notes = [*there.notes, *exact]
     if first.missing:
         images = many(there.pool.images, "image")
-        notes.append(f"The data have {images} with such pairs: {first.missing} more are needed.")
+        notes.append(
+            f"The data have {images} with such pairs: {first.missing} more are needed."
+        )
     reached = bool(found) and not first.missing
-    return Plan(goal, power, there, question.claim, best, caps, seed, reached, tuple(notes))
+    return Plan(
+        goal, power, there, question.claim, best, caps, seed, reached, tuple(notes)
+    )
 
 
 # ---------------------------------------------------------------- goals
@@ -204,7 +210,9 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
     pool, apart = target.pool, APART if effect is None else effect
     if len(pool.sources) < 2:
         count = len(pool.sources)
-        raise UsageError(f"{target.place}: must have at least two sources to rank, got {count}")
+        raise UsageError(
+            f"{target.place}: must have at least two sources to rank, got {count}"
+        )
     gaps = np.abs(pool.differences[np.triu_indices(len(pool.sources), 1)])
     widest = float(np.nanmax(gaps))
     if not 0 < apart <= widest:
@@ -230,7 +238,9 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
     share = target.judge.right(target.pool) if lead is None else limit + lead
     if not 0.01 <= share <= 0.99:
         what = "accuracy of the pilot" if lead is None else "threshold + --effect"
-        raise UsageError(f"{what} must be from 0.01 to 0.99, got {share:.2f}; change --effect")
+        raise UsageError(
+            f"{what} must be from 0.01 to 0.99, got {share:.2f}; change --effect"
+        )
     above = share >= limit
     way = "above" if above else "below"
     claim = (
@@ -249,7 +259,10 @@ def _right(target: Target, effect: float | None, limit: float) -> _Question:
 
 
 def least_images(
-    power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST
+    power_at: Callable[[int], float],
+    wanted: float,
+    least: int = LEAST,
+    most: int = MOST,
 ) -> int | None:
     """Return the smallest number of images at which ``power_at`` is ``wanted``, to 6 %; None if
     ``most`` fail.
@@ -298,12 +311,16 @@ class _Search:
             return found, []
         there = self.target.pool.images
         nearest = [(shape, self._power(shape, CONFIRMED, there)) for shape in short]
-        return found, [self.option(replace(shape, images=there), power) for shape, power in nearest]
+        return found, [
+            self.option(replace(shape, images=there), power) for shape, power in nearest
+        ]
 
     def _power(self, shape: Design, studies: int, images: int) -> float:
         design = replace(shape, images=images)
         sizes = [int(size) for size in asdict(design).values()]
-        at_once = max(1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes))))
+        at_once = max(
+            1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes)))
+        )
         rng, judge = rng_for(self.seed, "plan", *sizes), self.question.judge
         parts = [min(at_once, studies - done) for done in range(0, studies, at_once)]
         reached = [
@@ -320,13 +337,19 @@ class _Search:
             power = self._power(design, CONFIRMED, design.images)
             if power >= wanted:
                 return self.option(design, power)
-            design = replace(design, images=max(design.images + 1, round(1.07 * design.images)))
+            design = replace(
+                design, images=max(design.images + 1, round(1.07 * design.images))
+            )
         return None
 
     def option(self, design: Design, power: float) -> Option:
         """Return a design with its calls and cost."""
         tokens, prices = self.target.tokens, self.prices
-        calls = _pairs(self.target.pool, design, design.images) * design.orders * design.repeats
+        calls = (
+            _pairs(self.target.pool, design, design.images)
+            * design.orders
+            * design.repeats
+        )
         cost = None
         if tokens and prices.are_stated:
             cost = prices.of(round(calls * tokens[0]), round(calls * tokens[1]))
@@ -356,7 +379,10 @@ def with_error(power: float) -> str:
 def shape(one: Option) -> str:
     """Describe a design apart from its images: 3 pairs, both orders."""
     design = one.design
-    parts = [many(design.pairs, "pair"), "both orders" if design.orders == 2 else "one order"]
+    parts = [
+        many(design.pairs, "pair"),
+        "both orders" if design.orders == 2 else "one order",
+    ]
     parts += [many(design.repeats, "repeat")] if design.repeats > 1 else []
     return ", ".join(parts)
 
@@ -364,7 +390,9 @@ def shape(one: Option) -> str:
 def answer(plan: Plan) -> str:
     """Return the recommendation in one or two sentences."""
     one, there = plan.chosen, many(plan.target.pool.images, "image")
-    spent = many(one.calls, "call") + ("" if one.cost is None else f", cost {money(one.cost)}")
+    spent = many(one.calls, "call") + (
+        "" if one.cost is None else f", cost {money(one.cost)}"
+    )
     asked = f"{many(one.design.images, 'image')} with {shape(one)} ({spent})"
     asked += f": power {with_error(one.power)}."
     if plan.goal_reached:
@@ -400,15 +428,32 @@ def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
     """Return the command lines that build and judge exactly the chosen design."""
     design, target = plan.chosen.design, plan.target
     data = target.place if target.kind == "data folder" else "DATA"
-    made = shlex.join(["visualjudge", "build", data, "--plan", file, "--out", "dataset"])
-    words = judge_options([plan.target.encoding], swap=design.orders == 2, repeats=design.repeats)
-    asked = ["visualjudge", "judge", "dataset", *words, "--model", "MODEL", "--out", "RUN"]
+    made = shlex.join(
+        ["visualjudge", "build", data, "--plan", file, "--out", "dataset"]
+    )
+    words = judge_options(
+        [plan.target.encoding], swap=design.orders == 2, repeats=design.repeats
+    )
+    asked = [
+        "visualjudge",
+        "judge",
+        "dataset",
+        *words,
+        "--model",
+        "MODEL",
+        "--out",
+        "RUN",
+    ]
     return made, shlex.join(asked)
 
 
 def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list[str]:
     """Return the options of `judge` that ask only the design's questions."""
-    words = ["--type", "pairwise", *(word for name in encodings for word in ("--encoding", name))]
+    words = [
+        "--type",
+        "pairwise",
+        *(word for name in encodings for word in ("--encoding", name)),
+    ]
     words += ["--swap"] if swap else []
     return [*words, "--set", f"repeats={repeats}"] if repeats > 1 else words
 
@@ -483,13 +528,22 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
         plan = jsons.read(place, "description")
         told, asked = plan["build"], plan["judge"]
         task, seed, caps = told["task"], told["seed"], told["caps"]
-        options = judge_options(asked["encodings"], swap=asked["swap"], repeats=asked["repeats"])
+        options = judge_options(
+            asked["encodings"], swap=asked["swap"], repeats=asked["repeats"]
+        )
         numbers = all(type(value) in (int, float) for value in caps.values())
         known = {one.name for one in fields(Caps)}
-        if not isinstance(task, str) or type(seed) is not int or set(caps) - known or not numbers:
+        if (
+            not isinstance(task, str)
+            or type(seed) is not int
+            or set(caps) - known
+            or not numbers
+        ):
             raise TypeError
         return task, seed, Caps(**caps), options
     except OSError as error:
         raise DataError(f"{place}: cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(f"{place}: must be a plan from `visualjudge plan --json FILE`") from None
+        raise DataError(
+            f"{place}: must be a plan from `visualjudge plan --json FILE`"
+        ) from None

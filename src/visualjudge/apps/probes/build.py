@@ -91,7 +91,9 @@ def build_probes(
             name: _questions(kind, found, number, partial(_edit, stage))
             for name, kind in kinds.items()
         }
-        compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
+        compared = [
+            q for name, kind in kinds.items() if kind.compared for q in made[name]
+        ]
         made = {CONTROL: _controls(compared, found["image"]), **made}
         if not any(made.values()):
             raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
@@ -101,7 +103,8 @@ def build_probes(
             _meta(chosen, kinds, number),
         )
         return Probed(
-            {name: len(questions) for name, questions in made.items()}, tuple(folder.problems)
+            {name: len(questions) for name, questions in made.items()},
+            tuple(folder.problems),
         )
 
 
@@ -140,7 +143,9 @@ def _questions(
     for base in found[kind.pool]:
         if len(out) >= number:
             break
-        made = [_named(question) for question in kind.make(replace(base, number=used), edit)]
+        made = [
+            _named(question) for question in kind.make(replace(base, number=used), edit)
+        ]
         if made and len(out) + len(made) <= number:
             out += made
             used += 1
@@ -148,7 +153,9 @@ def _questions(
 
 
 def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Question]:
-    groups = {question.probe.group for question in compared if question.probe is not None}
+    groups = {
+        question.probe.group for question in compared if question.probe is not None
+    }
     note = Probe(CONTROL, "control", "", "nothing", "answer")
     return [
         _named(replace(b.pair, probe=replace(note, group=b.group)))

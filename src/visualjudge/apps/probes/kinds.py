@@ -140,7 +140,11 @@ def image_cue(
     for k, letter in enumerate("AB"):
         question = edited(base.pair, k, f"{name}_cued", cued, edit)
         question = edited(question, 1 - k, f"{name}_plain", plain, edit)
-        out.append(_probed(question, base, name, "cue", f"option {letter}: {changed}", cue=letter))
+        out.append(
+            _probed(
+                question, base, name, "cue", f"option {letter}: {changed}", cue=letter
+            )
+        )
     return out
 
 
@@ -149,7 +153,12 @@ def painted(base: Base, edit: Edit) -> Sequence[Question]:
     cued, plain = _cues("painted")
     instruct, name = (partial(with_banner, text=text) for text in (cued, plain))
     return image_cue(
-        "painted_instruction", instruct, name, f'"{cued}" painted into its image', base, edit
+        "painted_instruction",
+        instruct,
+        name,
+        f'"{cued}" painted into its image',
+        base,
+        edit,
     )
 
 
@@ -157,7 +166,11 @@ def image_change(
     name: str, paint: Paint, changed: str, base: Base, edit: Edit
 ) -> Sequence[Question]:
     """Change all images of the pair in the same way."""
-    return [_probed(edited(base.pair, None, name, paint, edit), base, name, "change", changed)]
+    return [
+        _probed(
+            edited(base.pair, None, name, paint, edit), base, name, "change", changed
+        )
+    ]
 
 
 def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
@@ -184,7 +197,9 @@ def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
 
 def other_encoding(base: Base, _edit: Edit) -> Sequence[Question]:
     """Return the pair in another encoding."""
-    return [_probed(base.pair, base, "encoding", "change", f"shown as {base.pair.encoding}")]
+    return [
+        _probed(base.pair, base, "encoding", "change", f"shown as {base.pair.encoding}")
+    ]
 
 
 def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
@@ -196,7 +211,11 @@ def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
 def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
     """Show the same option twice; the option, and the position recorded as right, are balanced."""
     question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
-    return [_probed(question, base, "same_option", "same", "both options are the same", "any")]
+    return [
+        _probed(
+            question, base, "same_option", "same", "both options are the same", "any"
+        )
+    ]
 
 
 def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -204,7 +223,11 @@ def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
     question = without_original(base.pair, base.given)
     if question is None:
         return []
-    return [_probed(question, base, "withheld", "withheld", "the original is not shown", "any")]
+    return [
+        _probed(
+            question, base, "withheld", "withheld", "the original is not shown", "any"
+        )
+    ]
 
 
 def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -229,13 +252,21 @@ def _line(name: str, about: str) -> ProbeKind:
 
 
 def _image(name: str, paint: Paint, about: str, changed: str) -> ProbeKind:
-    return ProbeKind("image", partial(image_change, name, paint, changed), about, compared=True)
+    return ProbeKind(
+        "image", partial(image_change, name, paint, changed), about, compared=True
+    )
 
 
 _ROWS = {
-    "same_option": ProbeKind("image", same_option, "a place, where both options are the same"),
-    "withheld": ProbeKind("text", withheld, "an answer without the original that it depends on"),
-    "renamed": ProbeKind("image", renamed, "names of the options that say nothing", compared=True),
+    "same_option": ProbeKind(
+        "image", same_option, "a place, where both options are the same"
+    ),
+    "withheld": ProbeKind(
+        "text", withheld, "an answer without the original that it depends on"
+    ),
+    "renamed": ProbeKind(
+        "image", renamed, "names of the options that say nothing", compared=True
+    ),
     "recoloured": _image(
         "recoloured",
         warmer,

@@ -66,9 +66,13 @@ def option_images(question: Question, k: int) -> slice:
     return images_within(question, spans_of(question).options[k])
 
 
-def edited(question: Question, k: int | None, name: str, paint: Paint, edit: Edit) -> Question:
+def edited(
+    question: Question, k: int | None, name: str, paint: Paint, edit: Edit
+) -> Question:
     """Change the images of option ``k``, or of all options and the original if ``k`` is None."""
-    places = range(len(question.images))[slice(None) if k is None else option_images(question, k)]
+    places = range(len(question.images))[
+        slice(None) if k is None else option_images(question, k)
+    ]
     images = list(question.images)
     for place in places:
         images[place] = edit(images[place], name, paint)
@@ -112,11 +116,15 @@ def without_original(question: Question, sentence: str) -> Question | None:
     start, end = original
     marks = question.prompt[start:end].count(IMAGE_MARK)
     after = len(question.prompt) - len(question.prompt[end:].lstrip())
-    question = replace(_spliced(question, start, after, ""), images=question.images[marks:])
+    question = replace(
+        _spliced(question, start, after, ""), images=question.images[marks:]
+    )
     spans = spans_of(question)
     question = replace(question, spans=replace(spans, original=None))
     place = question.prompt.find(sentence, 0, spans.options[0][0])
-    return question if place < 0 else _spliced(question, place, place + len(sentence), "")
+    return (
+        question if place < 0 else _spliced(question, place, place + len(sentence), "")
+    )
 
 
 JPEG_QUALITY = 50
@@ -153,7 +161,19 @@ def with_banner(image: Pixels, text: str) -> Pixels:
     (wide, tall), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 2)
     scale = min((width - 2 * margin) / wide, (height - 2 * margin) / (tall + below))
     band = np.full((height, width, 3), 255, dtype=np.uint8)
-    place, thick = (margin, round(height - margin - below * scale)), max(1, round(2 * scale))
-    cv2.putText(band, text, place, cv2.FONT_HERSHEY_SIMPLEX, scale, (0, 0, 0), thick, cv2.LINE_AA)
+    place, thick = (
+        (margin, round(height - margin - below * scale)),
+        max(1, round(2 * scale)),
+    )
+    cv2.putText(
+        band,
+        text,
+        place,
+        cv2.FONT_HERSHEY_SIMPLEX,
+        scale,
+        (0, 0, 0),
+        thick,
+        cv2.LINE_AA,
+    )
     out[:height] = band[: len(out)]
     return out

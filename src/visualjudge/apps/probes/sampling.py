@@ -22,7 +22,13 @@ from visualjudge.core.workers import Workers
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
-from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
+from visualjudge.dataset.plan import (
+    TaskRecords,
+    Unit,
+    read_tasks,
+    sample_tasks,
+    units_of,
+)
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render, turned
 from visualjudge.dataset.sampling import Item, Stems, deal
@@ -117,7 +123,9 @@ def pools(
         name: Stems((), tuple(filter(None, (one.image, one.other_image, one.text))))
         for name, one in shown.items()
     }
-    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, options.seed, stems.__getitem__)
+    items = sample_tasks(
+        tasks, (JUDGE_ANALYSIS,), caps, options.seed, stems.__getitem__
+    )
     drawn = _Drawn(folder.root, stage, tasks, items, options, workers)
     questions = _rendered(drawn)
     if not questions:
@@ -125,20 +133,30 @@ def pools(
     pairs = [question for question in questions if question.question_type == "pairwise"]
     given, seed = options.prompts.asset("layout").part("given"), options.seed
     out: dict[Pool, Sequence[Base]] = {
-        "image": _pairs(pairs, {name: one.image for name, one in shown.items()}, given, seed),
+        "image": _pairs(
+            pairs, {name: one.image for name, one in shown.items()}, given, seed
+        ),
         "other_image": _pairs(
             pairs, {name: one.other_image for name, one in shown.items()}, given, seed
         ),
-        "text": _pairs(pairs, {name: one.text for name, one in shown.items()}, given, seed),
+        "text": _pairs(
+            pairs, {name: one.text for name, one in shown.items()}, given, seed
+        ),
         "steps": _staircases(questions, given, seed),
     }
     asked_as_image = {base.group for base in out["image"]}
-    out["other_image"] = [base for base in out["other_image"] if base.group in asked_as_image]
+    out["other_image"] = [
+        base for base in out["other_image"] if base.group in asked_as_image
+    ]
     for name in sorted(blind):
         out[name] = _over(
             name,
             drawn,
-            [base for base in out["image"][:wanted] if option_images(base.pair, 0).start],
+            [
+                base
+                for base in out["image"][:wanted]
+                if option_images(base.pair, 0).start
+            ],
         )
     return out
 
@@ -149,7 +167,10 @@ def _rendered(drawn: _Drawn) -> list[Question]:
     places = sorted(forms)
     asked = [drawn.items[place] for place in places]
     turns = _alike(asked, deal(asked, drawn.options.seed))
-    return [_read(forms[place], turn, place) for place, turn in zip(places, turns, strict=True)]
+    return [
+        _read(forms[place], turn, place)
+        for place, turn in zip(places, turns, strict=True)
+    ]
 
 
 def _read(form: bytes, turn: bool, place: int) -> Question:
@@ -174,7 +195,9 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
 
     def stand_in(unit: Unit) -> StandIn:
         known = ((task, others.get((task, unit.image_id))) for task in unit.images)
-        return StandIn(name, {task: record for task, record in known if record is not None})
+        return StandIn(
+            name, {task: record for task, record in known if record is not None}
+        )
 
     found = {}
     for place, form in drawn.forms(items, stand_in)[0].items():
@@ -189,13 +212,18 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
 def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
     found = {}
     for task in drawn.tasks:
-        used = {member.entry.annotation.image_id for member in task.members} & task.images.keys()
+        used = {
+            member.entry.annotation.image_id for member in task.members
+        } & task.images.keys()
         ring = sorted(
-            used, key=lambda image: seed_for(drawn.options.seed, "other", task.name, image)
+            used,
+            key=lambda image: seed_for(drawn.options.seed, "other", task.name, image),
         )
         for k, image in enumerate(ring):
             rest = (task.images[name] for name in ring[k + 1 :] + ring[:k])
-            other = next((row for row in rest if row.file != task.images[image].file), None)
+            other = next(
+                (row for row in rest if row.file != task.images[image].file), None
+            )
             if other is not None:
                 found[task.name, image] = other
     return found
@@ -222,7 +250,11 @@ def _pair_key(pair: Question | Item) -> str:
 def _pairs(
     pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int
 ) -> list[Base]:
-    found = [Base((q,), _pair_key(q), given) for q in pairs if stems.get(q.task) == q.encoding]
+    found = [
+        Base((q,), _pair_key(q), given)
+        for q in pairs
+        if stems.get(q.task) == q.encoding
+    ]
     return _in_turn(found, seed)
 
 

@@ -55,7 +55,9 @@ _PLACES = ("left", "middle", "right")
 SCHEMA: Mapping[str, Any] = {
     "title": "stripes",
     "type": "object",
-    "properties": {place: {"type": "string", "enum": sorted(COLOURS)} for place in _PLACES},
+    "properties": {
+        place: {"type": "string", "enum": sorted(COLOURS)} for place in _PLACES
+    },
     "required": list(_PLACES),
     "additionalProperties": False,
 }
@@ -136,10 +138,10 @@ def server(base_url: str, backend: str = "api") -> Check:
     try:
         status = run_sync(_status(base_url.rstrip("/") + path))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        advice = (
-            "check that the server runs, the address and port, and a proxy or firewall on the way"
+        advice = "check that the server runs, the address and port, and a proxy or firewall on the way"
+        return Check(
+            "server", "failed", f"{shown}: no answer ({type(error).__name__})", advice
         )
-        return Check("server", "failed", f"{shown}: no answer ({type(error).__name__})", advice)
     if status == 404:
         wrong = version_problem(base_url, getattr(client, "versioned", False))
         return Check(
@@ -171,7 +173,9 @@ def question(config: Mapping[str, Any]) -> Iterator[Check]:
     try:
         reply = run_sync(_ask(config))
     except VisualJudgeError as error:
-        yield Check("question", "failed", " ".join(str(error).split()), _advice(str(error)))
+        yield Check(
+            "question", "failed", " ".join(str(error).split()), _advice(str(error))
+        )
         return
     yield Check("question", "ok", f"a reply came ({reply.finish_reason})")
     yield _schema(reply)
@@ -200,16 +204,23 @@ def _schema(reply: Reply) -> Check:
     if notes or not follows(reply.text, SCHEMA):
         detail = "; ".join(notes) or "the reply does not follow it"
         return Check(
-            "JSON schema", "missing", detail, "use --set mode=text; replies are then read as text"
+            "JSON schema",
+            "missing",
+            detail,
+            "use --set mode=text; replies are then read as text",
         )
-    return Check("JSON schema", "ok", "the reply follows it: --set mode=auto or json can be used")
+    return Check(
+        "JSON schema", "ok", "the reply follows it: --set mode=auto or json can be used"
+    )
 
 
 def _image(reply: Reply) -> Check:
     told = _told(reply.text)
     if told == list(SHOWN):
         return Check("image", "ok", "the model sees images")
-    detail = f"stripes of {', '.join(SHOWN)} were read as {', '.join(told) or 'no colours'}"
+    detail = (
+        f"stripes of {', '.join(SHOWN)} were read as {', '.join(told) or 'no colours'}"
+    )
     advice = "use a vision-language model, and a server that hands images on to it"
     return Check("image", "failed", detail, advice)
 
@@ -227,7 +238,10 @@ def _told(text: str) -> list[str]:
 
 def _advice(message: str) -> str:
     for mark, advice in (
-        ("HTTP 401", "the server does not take the key: name its variable with --api-key-env"),
+        (
+            "HTTP 401",
+            "the server does not take the key: name its variable with --api-key-env",
+        ),
         ("HTTP 403", "the key may not use this model: check the account"),
         ("HTTP 404", "check --model and --base-url"),
         ("HTTP 429", "wait, or raise the quota; runs wait by themselves"),

@@ -38,7 +38,9 @@ def write_project(folder: str | Path) -> list[Path]:
         raise UsageError(f"FOLDER must be a folder, got the file {root}")
     there = [name for name in (*FILES, *OURS) if (root / name).exists()]
     if there:
-        raise UsageError(f"{root} already contains {', '.join(there)}; name another folder")
+        raise UsageError(
+            f"{root} already contains {', '.join(there)}; name another folder"
+        )
     assets = files("visualjudge.apps.starting") / "assets"
     for name in FOLDERS:
         (root / name).mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,9 @@ class AnthropicBatches(Provider):
             return await self.make(_BATCHES, file, part)
 
     def fits(self, row: Fields, part: Part) -> bool:
-        total = sum(count_of(member(row.get("request_counts"), name)) for name in _COUNTS)
+        total = sum(
+            count_of(member(row.get("request_counts"), name)) for name in _COUNTS
+        )
         try:
             created = datetime.fromisoformat(str(row.get("created_at")))
             begun = datetime.fromisoformat(str(part.since))

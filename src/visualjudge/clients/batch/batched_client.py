@@ -12,7 +12,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from visualjudge.clients.base import Client, Reply, Request, Wrapping, layers, with_failed
+from visualjudge.clients.base import (
+    Client,
+    Reply,
+    Request,
+    Wrapping,
+    layers,
+    with_failed,
+)
 from visualjudge.clients.http import Answer
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import ClientError, Pending, TransportError, UsageError

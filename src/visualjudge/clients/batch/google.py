@@ -68,13 +68,19 @@ class GoogleBatches(Provider):
             self.client.object_of(answer)
         # Only to the same server, whatever it says, because the headers contain the key.
         own, stated = (
-            urlsplit(url) for url in (start, answer.headers.get("X-Goog-Upload-URL", ""))
+            urlsplit(url)
+            for url in (start, answer.headers.get("X-Goog-Upload-URL", ""))
         )
         target = urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
-        rest = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
+        rest = {
+            "X-Goog-Upload-Offset": "0",
+            "X-Goog-Upload-Command": "upload, finalize",
+        }
         with path.open("rb") as file:
             headers = self.client.headers() | rest
-            answer = await self.client.wire.send("POST", target, headers, file, bulk=True)
+            answer = await self.client.wire.send(
+                "POST", target, headers, file, bulk=True
+            )
         return self.id_in(member(self.client.object_of(answer), "file"), "name")
 
     def fits(self, row: Fields, part: Part) -> bool:
@@ -90,7 +96,9 @@ class GoogleBatches(Provider):
         return Look(
             "ended" if body.get("done") is True and state not in ENDED else state,
             limited=member(error, "code") == 8,
-            succeeded=count_of(member(member(about, "batchStats"), "successfulRequestCount")),
+            succeeded=count_of(
+                member(member(about, "batchStats"), "successfulRequestCount")
+            ),
             files=(file,) if isinstance(file, str) else (),
             reason=str(member(error, "message")) if error else None,
         )
@@ -101,7 +109,9 @@ class GoogleBatches(Provider):
             return row["key"], Result(200, orjson.dumps(row["response"]))
         code = count_of(error.get("code"))
         status = code if code >= 400 else _STATUSES.get(code, 500)
-        return row["key"], Result(status, orjson.dumps({"error": {**error, "code": status}}))
+        return row["key"], Result(
+            status, orjson.dumps({"error": {**error, "code": status}})
+        )
 
     def _last(self, page: Fields) -> str | None:
         token = page.get("nextPageToken")

@@ -13,7 +13,14 @@ import aiohttp
 import orjson
 
 from visualjudge.clients.batch.batched_client import CANCELLED, Result
-from visualjudge.clients.batch.provider import TAG, Look, Part, Provider, count_of, word_of
+from visualjudge.clients.batch.provider import (
+    TAG,
+    Look,
+    Part,
+    Provider,
+    count_of,
+    word_of,
+)
 from visualjudge.clients.reply_fields import member
 from visualjudge.core.jsons import Fields
 
@@ -41,7 +48,9 @@ class OpenAiBatches(Provider):
             with path.open("rb") as file:
                 form = aiohttp.FormData({"purpose": "batch"})
                 name = f"{part.name}.jsonl"
-                form.add_field("file", file, filename=name, content_type="application/jsonl")
+                form.add_field(
+                    "file", file, filename=name, content_type="application/jsonl"
+                )
                 return self.id_in(await self.call("POST", "/files", form))
 
         body = {

@@ -166,7 +166,9 @@ class Provider(ABC):
         url = self.client.address(self.results.format(self.id_in({"id": file})))
 
         async def once() -> bytes:
-            answer = await self.client.wire.send("GET", url, self.client.headers(), bulk=True)
+            answer = await self.client.wire.send(
+                "GET", url, self.client.headers(), bulk=True
+            )
             if not 200 <= answer.status < 300:
                 self.client.object_of(answer)
             return answer.body
@@ -187,11 +189,19 @@ class Provider(ABC):
             If ``body`` contains no usable one.
         """
         stated = member(body, key)
-        if not (isinstance(stated, str) and len(stated) <= _LONGEST_ID and ID.fullmatch(stated)):
-            raise TransportError(f"the reply has no usable {key}", cause="no reply in body")
+        if not (
+            isinstance(stated, str)
+            and len(stated) <= _LONGEST_ID
+            and ID.fullmatch(stated)
+        ):
+            raise TransportError(
+                f"the reply has no usable {key}", cause="no reply in body"
+            )
         return stated
 
-    async def call(self, method: str, path: str, data: Any = None, **extra: str) -> Json:
+    async def call(
+        self, method: str, path: str, data: Any = None, **extra: str
+    ) -> Json:
         """Make one call and return the server's JSON object."""
         headers = {**self.client.headers(), **extra}
         if not (isinstance(data, bytes) or extra):

@@ -66,7 +66,9 @@ def export(
         raise UsageError(f"--format must be {one_of(name, FORMATS)}, got {name!r}")
     form, path = FORMATS[name], Path(out)
     if not dataset.questions:
-        raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")
+        raise DataError(
+            f"{dataset.root}: no question to export (of this task, if one was named)"
+        )
     check_use(dataset, name, training=form.training)
     check_out(path, name, is_folder=form.is_folder, force=force)
     return form.write(dataset, path, tick)
@@ -89,7 +91,9 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
     if training and dataset.without_truth:
         raise UsageError(f"{dataset.root}: holds no right answers; {name} needs them")
     if training and dataset.labels_only:
-        raise UsageError(f"{dataset.root}: contains only labels; {name} needs the labelled content")
+        raise UsageError(
+            f"{dataset.root}: contains only labels; {name} needs the labelled content"
+        )
 
 
 def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:

@@ -31,7 +31,9 @@ def export_form(
                     target.write_bytes(image_bytes(dataset, name))
             tick(done, count)
         if (dataset.root / PREDICTIONS).is_file():
-            shutil.copyfile(confined_path(dataset.root, PREDICTIONS), stage / PREDICTIONS)
+            shutil.copyfile(
+                confined_path(dataset.root, PREDICTIONS), stage / PREDICTIONS
+            )
         write_dataset(stage, dataset.questions, dataset.meta)
         if packed:
             pack(stage)

@@ -25,7 +25,9 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
 
 
 def answer_text(answer: str | float) -> str:
-    return answer if isinstance(answer, str) else f"{answer:.4f}".rstrip("0").rstrip(".")
+    return (
+        answer if isinstance(answer, str) else f"{answer:.4f}".rstrip("0").rstrip(".")
+    )
 
 
 def absolute_paths(dataset: Dataset, question: Question) -> list[str]:

@@ -29,7 +29,16 @@ ROWS = 64
 SPLIT = "test"
 FILE = f"data/{SPLIT}.parquet"
 
-_TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
+_TEXTS = (
+    "id",
+    "task",
+    "encoding",
+    "question_type",
+    "image_id",
+    "error_type",
+    "prompt",
+    "answer",
+)
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources")
 _OPTION = {
     "severity": "float64",
@@ -45,7 +54,9 @@ _KINDS: dict[str, pl.DataType] = {
 }
 
 
-def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+def export_parquet(
+    dataset: Dataset, out: Path, tick: Callable[[int, int], None]
+) -> list[Path]:
     """Write ``out/data/test.parquet`` and ``out/README.md``. Image bytes are copied from the
     dataset.
     """
@@ -65,7 +76,9 @@ def schema() -> pl.Schema:
             **dict.fromkeys(_TEXT_LISTS, pl.List(pl.String())),
             "final_scores": pl.List(pl.Float64()),
             "answer_score": pl.Float64(),
-            "features": pl.List(pl.Struct({name: _KINDS[kind] for name, kind in _OPTION.items()})),
+            "features": pl.List(
+                pl.Struct({name: _KINDS[kind] for name, kind in _OPTION.items()})
+            ),
             "images": pl.List(pl.Struct({"bytes": pl.Binary(), "path": pl.String()})),
         }
     )
@@ -73,7 +86,10 @@ def schema() -> pl.Schema:
 
 def hf_features() -> Json:
     """Return the features as serialised by the ``datasets`` library."""
-    value = {kind: {"dtype": kind, "_type": "Value"} for kind in ("string", "float64", "int64")}
+    value = {
+        kind: {"dtype": kind, "_type": "Value"}
+        for kind in ("string", "float64", "int64")
+    }
     many = {kind: {"feature": value[kind], "_type": "Sequence"} for kind in value}
     found: Json = dict.fromkeys(_TEXTS, value["string"])
     found |= dict.fromkeys(_TEXT_LISTS, many["string"])
@@ -87,19 +103,30 @@ def hf_features() -> Json:
 def _row(dataset: Dataset, question: Question) -> Json:
     row = asdict(question)
     row["answer"] = answer_text(question.answer)
-    row["answer_score"] = None if isinstance(question.answer, str) else float(question.answer)
+    row["answer_score"] = (
+        None if isinstance(question.answer, str) else float(question.answer)
+    )
     row["features"] = row["features"] or []
     row["images"] = [
-        {"bytes": image_bytes(dataset, path), "path": Path(path).name} for path in question.images
+        {"bytes": image_bytes(dataset, path), "path": Path(path).name}
+        for path in question.images
     ]
     return row
 
 
-def _frames(dataset: Dataset, tick: Callable[[int, int], None]) -> Iterator[pl.DataFrame]:
+def _frames(
+    dataset: Dataset, tick: Callable[[int, int], None]
+) -> Iterator[pl.DataFrame]:
     for start in range(0, len(dataset), ROWS):
-        rows = [_row(dataset, question) for question in dataset.questions[start : start + ROWS]]
+        rows = [
+            _row(dataset, question)
+            for question in dataset.questions[start : start + ROWS]
+        ]
         yield pl.DataFrame(
-            [pl.Series(name, [row[name] for row in rows], kind) for name, kind in schema().items()]
+            [
+                pl.Series(name, [row[name] for row in rows], kind)
+                for name, kind in schema().items()
+            ]
         )
         tick(start + len(rows), len(dataset))
 

@@ -20,7 +20,9 @@ from visualjudge.dataset.folder import Dataset
 Line = dict[str, Any]
 
 
-def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+def export_trl(
+    dataset: Dataset, out: Path, tick: Callable[[int, int], None]
+) -> list[Path]:
     """Write ``out`` with one preference per pairwise or ranking question: ``prompt``, ``chosen``,
     ``rejected``, ``images``, ``image_id``, and the columns that a reward reads.
 

@@ -19,12 +19,22 @@ from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
-COLUMNS = ("index", "image_path", "question", "answer", "category", "l2-category", "question_id")
+COLUMNS = (
+    "index",
+    "image_path",
+    "question",
+    "answer",
+    "category",
+    "l2-category",
+    "question_id",
+)
 IMAGES = "images"
 CHOICES = {"A": "Option A", "B": "Option B"}
 
 
-def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
+def export_vlmevalkit(
+    dataset: Dataset, out: Path, tick: Callable[[int, int], None]
+) -> list[Path]:
     """Write ``out/<dataset's name>_<question type>.tsv`` for each question type in the dataset.
 
     Each image is written once, to ``out/images/<dataset's name>/``. The tables contain absolute
@@ -34,16 +44,26 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
     folder = f"{IMAGES}/{name}"
     home = out.resolve() / folder
     for path in {path for question in dataset.questions for path in question.images}:
-        write_bytes(confined_target(out.resolve(), f"{folder}/{path}"), image_bytes(dataset, path))
+        write_bytes(
+            confined_target(out.resolve(), f"{folder}/{path}"),
+            image_bytes(dataset, path),
+        )
     files = []
     done = itertools.count(1)
     for kind in dict.fromkeys(question.question_type for question in dataset.questions):
         table = out / f"{name}_{kind}.tsv"
         choices = CHOICES if kind == "pairwise" else {}
-        with atomic_path(table) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
+        with (
+            atomic_path(table) as scratch,
+            scratch.open("w", newline="", encoding="utf-8") as file,
+        ):
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerow([*COLUMNS, *choices])
-            asked = (question for question in dataset.questions if question.question_type == kind)
+            asked = (
+                question
+                for question in dataset.questions
+                if question.question_type == kind
+            )
             for index, question in enumerate(asked, start=1):
                 row = _row(index, question, home) | choices
                 writer.writerow([row[column] for column in (*COLUMNS, *choices)])

@@ -18,4 +18,7 @@ def features_of(task: str, prediction: Any, given: Given) -> Features:
     kind = type_of(task)
     if kind.look is None or (given.image is None and not kind.is_image):
         return NOTHING
-    return {name: round(value, DIGITS) for name, value in kind.look(prediction, given).items()}
+    return {
+        name: round(value, DIGITS)
+        for name, value in kind.look(prediction, given).items()
+    }

@@ -15,7 +15,14 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
-from visualjudge.judges.base import Ask, Judged, OfflineJudge, computed, declined, failed
+from visualjudge.judges.base import (
+    Ask,
+    Judged,
+    OfflineJudge,
+    computed,
+    declined,
+    failed,
+)
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.registry import LOCAL
@@ -43,7 +50,9 @@ def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
         If the model cannot be read.
     """
     return LocalJudge(
-        QuestionFeatures(root), shipped() if model == "default" else load(model), Path(model).name
+        QuestionFeatures(root),
+        shipped() if model == "default" else load(model),
+        Path(model).name,
     )
 
 
@@ -80,33 +89,57 @@ class LocalJudge(OfflineJudge):
             return declined(ask, why, begun)
         options = self.looks.options(question)
         if not all(options):
-            return declined(ask, "there is nothing but the prompt to hold the image against", begun)
+            return declined(
+                ask, "there is nothing but the prompt to hold the image against", begun
+            )
         if question.question_type == "scoring":
-            return declined(ask, "this judge compares predictions and does not score one", begun)
+            return declined(
+                ask, "this judge compares predictions and does not score one", begun
+            )
         answer = _pairwise if question.question_type == "pairwise" else _ranking
-        return answer(ask, options[::-1] if ask.order == "BA" else options, weights, begun)
+        return answer(
+            ask, options[::-1] if ask.order == "BA" else options, weights, begun
+        )
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend and model."""
         card = {"trained_on": self.model.card.get("trained_on")}
         named = {"judge": BASELINE} if self.name == "default" else {}
-        return {**named, "backend": LOCAL, "base_url": None, "model": self.name, "parameters": card}
+        return {
+            **named,
+            "backend": LOCAL,
+            "base_url": None,
+            "model": self.name,
+            "parameters": card,
+        }
 
 
-def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights, begun: float) -> Judged:
+def _pairwise(
+    ask: Ask, options: Sequence[Features], weights: Weights, begun: float
+) -> Judged:
     log_odds = weights.log_odds(options[0], options[1])
     if log_odds == 0:
-        return declined(ask, "the options do not differ in anything that this judge sees", begun)
+        return declined(
+            ask, "the options do not differ in anything that this judge sees", begun
+        )
     probability = float(1 / (1 + np.exp(-np.clip(log_odds, -50, 50))))
     letter = "A" if log_odds > 0 else "B"
     said = f"P(A is better) = {probability:.3f}\nAnswer: {letter}"
     return computed(ask, letter, said, begun, probability_a=probability)
 
 
-def _ranking(ask: Ask, options: Sequence[Features], weights: Weights, begun: float) -> Judged:
-    strength = [sum(weights.log_odds(one, other) for other in options) for one in options]
+def _ranking(
+    ask: Ask, options: Sequence[Features], weights: Weights, begun: float
+) -> Judged:
+    strength = [
+        sum(weights.log_odds(one, other) for other in options) for one in options
+    ]
     if len(set(strength)) < len(options):
-        return declined(ask, "two options do not differ in anything that this judge sees", begun)
-    order = "".join(LETTERS[k] for k in sorted(range(len(options)), key=lambda k: -strength[k]))
+        return declined(
+            ask, "two options do not differ in anything that this judge sees", begun
+        )
+    order = "".join(
+        LETTERS[k] for k in sorted(range(len(options)), key=lambda k: -strength[k])
+    )
     listed = ", ".join(f"{s:.2f}" for s in strength)
     return computed(ask, order, f"log-odds: {listed}\nAnswer: {order}", begun)

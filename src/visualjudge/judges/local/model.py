@@ -69,7 +69,9 @@ def load(path: str | Path) -> Model:
     """
     place = Path(path)
     if not place.is_file():
-        raise DataError(f"{place}: no such file; --model must be default or a model file (.vj)")
+        raise DataError(
+            f"{place}: no such file; --model must be default or a model file (.vj)"
+        )
     content = jsons.read(place, "model", "; train it again")
     try:
         if content["format"] != FORMAT or not 1 <= content["version"] <= VERSION:
@@ -77,7 +79,8 @@ def load(path: str | Path) -> Model:
                 f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}"
             )
         return Model(
-            {name: _weights(row) for name, row in content["tasks"].items()}, content.get("card", {})
+            {name: _weights(row) for name, row in content["tasks"].items()},
+            content.get("card", {}),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
@@ -87,7 +90,9 @@ def load(path: str | Path) -> Model:
 
 def _weights(row: Fields) -> Weights:
     names = tuple(str(name) for name in row["names"])
-    scale, weights = (tuple(float(v) for v in row[part]) for part in ("scale", "weights"))
+    scale, weights = (
+        tuple(float(v) for v in row[part]) for part in ("scale", "weights")
+    )
     temperature = float(row["temperature"])
     if not len(names) == len(scale) == len(weights):
         raise ValueError("names, scale and weights must be of equal length")

@@ -82,5 +82,7 @@ class QuestionFeatures:
 
 def changed(question: Question) -> bool:
     """Return whether predictions stored as data may no longer match the images."""
-    named = any(PurePosixPath(image).name.startswith(CHANGED) for image in question.images)
+    named = any(
+        PurePosixPath(image).name.startswith(CHANGED) for image in question.images
+    )
     return named and not type_of(question.task).is_image

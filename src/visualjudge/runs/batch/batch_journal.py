@@ -120,7 +120,9 @@ class BatchJournal:
 
     def is_open(self, name: str) -> bool:
         """Return whether a request waits for its result."""
-        return bool(self._do("SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name))
+        return bool(
+            self._do("SELECT 1 FROM requests WHERE name = ? AND status IS NULL", name)
+        )
 
     def add(self, name: str, body: Sequence[bytes]) -> None:
         """Add a request to the next parts, unless it is in one.
@@ -135,7 +137,9 @@ class BatchJournal:
             message = f"a request of {len(line)} bytes exceeds that of a batch; build with max_side"
             raise TransportError(message, cause="too large", retryable=False)
         row = (name, name.rpartition("-")[0], line)
-        self._do("INSERT OR IGNORE INTO requests (name, ask, body) VALUES (?, ?, ?)", *row)
+        self._do(
+            "INSERT OR IGNORE INTO requests (name, ask, body) VALUES (?, ?, ?)", *row
+        )
 
     @property
     def _room(self) -> int:
@@ -146,9 +150,14 @@ class BatchJournal:
         disk.
         """
         part, requests, size = "", self._most, 0
-        added = "SELECT name, length(body) FROM requests WHERE part IS NULL ORDER BY rowid"
+        added = (
+            "SELECT name, length(body) FROM requests WHERE part IS NULL ORDER BY rowid"
+        )
         for name, length in self._do(added):
-            requests, size = requests + 1, size + length + len(self._provider.framing[1])
+            requests, size = (
+                requests + 1,
+                size + length + len(self._provider.framing[1]),
+            )
             if requests > self._most or size > self._room:
                 part, requests, size = secrets.token_hex(8), 1, length
                 self._do("INSERT INTO parts (name, requests) VALUES (?, 0)", part)
@@ -191,7 +200,9 @@ class BatchJournal:
         for name, result in self._read(files):
             known = self._settle(result, "name = ? AND part = ?", name, part.name)
             replies += known * (result.status == 200)
-        self._settle(_absent(look, lost=replies < look.succeeded), "part = ?", part.name)
+        self._settle(
+            _absent(look, lost=replies < look.succeeded), "part = ?", part.name
+        )
         return replies
 
     def undo(self) -> None:

@@ -20,7 +20,14 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.clients.batch.batched_client import Batched, Result
-from visualjudge.clients.batch.provider import ENDED, PATIENCE, Look, Part, Provider, Unsure
+from visualjudge.clients.batch.provider import (
+    ENDED,
+    PATIENCE,
+    Look,
+    Part,
+    Provider,
+    Unsure,
+)
 from visualjudge.clients.retry import retried
 from visualjudge.core.errors import ApiError, ClientError, Pending, RunError
 from visualjudge.judges.base import Ask
@@ -78,7 +85,9 @@ class BatchEngine:
                         self._stop.request("submitted; the batches are at the server")
                     await self._wait()
                 elif self._problem is not None:
-                    raise RunError(f"no batch was made: {self._problem}; continue with --resume")
+                    raise RunError(
+                        f"no batch was made: {self._problem}; continue with --resume"
+                    )
                 elif next(self._unanswered(todo), None) is None:
                     self.journal.remove()
                     break
@@ -140,7 +149,11 @@ class BatchEngine:
     async def _submit_all(self) -> None:
         self.journal.plan()
         for part in self.journal.open_parts():
-            if part.batch is None and self._stop.reason is None and self._problem is None:
+            if (
+                part.batch is None
+                and self._stop.reason is None
+                and self._problem is None
+            ):
                 try:
                     await retried(
                         partial(self._submit, part),
@@ -148,7 +161,9 @@ class BatchEngine:
                         failed=lambda _failures, _error: self._stop.reason is None,
                         sleep=self._sleep,
                     )
-                except ClientError as error:  # the run ends once the other batches have ended
+                except (
+                    ClientError
+                ) as error:  # the run ends once the other batches have ended
                     self._problem = str(error)
 
     async def _submit(self, part: Part) -> None:
@@ -190,11 +205,16 @@ class BatchEngine:
         except ClientError as error:
             self._vain[part.name] += 1
             if isinstance(error, ApiError) and error.status == 404:
-                look, replies = Look("lost"), self.journal.collect(part, Look("lost"), ())
+                look, replies = (
+                    Look("lost"),
+                    self.journal.collect(part, Look("lost"), ()),
+                )
             elif error.retryable and self._vain[part.name] < _LOOKS:
                 return False
             else:
-                raise RunError(f"batch {part.batch}: {error}; continue with --resume") from None
+                raise RunError(
+                    f"batch {part.batch}: {error}; continue with --resume"
+                ) from None
         if replies < look.succeeded and self._vain[part.name] < _DOWNLOADS:
             self._vain[part.name] += 1
             self.journal.undo()

@@ -34,11 +34,15 @@ class Tokens:
             secret = _secret(path)
         except OSError as error:
             raise RunError(f"{path}: cannot be used: {error}") from None
-        if len(secret) != _BYTES or (os.name == "posix" and path.stat().st_mode & 0o077):
+        if len(secret) != _BYTES or (
+            os.name == "posix" and path.stat().st_mode & 0o077
+        ):
             raise RunError(
                 f"{path}: must have {_BYTES} bytes that you alone can read (mode 0600); remove it"
             )
-        self._key = hmac.digest(secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256")
+        self._key = hmac.digest(
+            secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256"
+        )
 
     def token(self, name: str) -> str:
         """Return the token of a rater."""
@@ -60,7 +64,9 @@ def _secret(path: Path) -> bytes:
         with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # mode 0600
             file.write(secrets.token_bytes(_BYTES))
             file.flush()
-            with suppress(FileExistsError):  # another studio was first: its secret counts
+            with suppress(
+                FileExistsError
+            ):  # another studio was first: its secret counts
                 os.link(file.name, path)
     return path.read_bytes()
 

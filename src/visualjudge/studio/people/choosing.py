@@ -32,7 +32,9 @@ def named_rows(shelf: Shelf, path: Path) -> list[int]:
     """
     names = read_ids(path)
     rows = shelf.study.rows_of(names)
-    missing = next((name for name, row in zip(names, rows, strict=True) if row < 0), None)
+    missing = next(
+        (name for name, row in zip(names, rows, strict=True) if row < 0), None
+    )
     if missing is not None:
         raise UsageError(f"--questions: question {missing!r} is not in the dataset")
     return rows
@@ -60,7 +62,9 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
                     found[name] = row
     missing = next((name for name, row in found.items() if row < 0), None)
     if missing is not None:
-        raise DataError(f"{queue}: {by}: no question of the dataset asks about {missing}")
+        raise DataError(
+            f"{queue}: {by}: no question of the dataset asks about {missing}"
+        )
     return {row: drawn[name] for name, row in found.items()}
 
 
@@ -81,7 +85,9 @@ def plan_of(
     for some in (drawn, named):
         rows = [row for row in rows if some is None or row in some]
     if settings.sample is not None and settings.sample < len(rows):
-        order = rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
+        order = (
+            rng_for(settings.seed, "people", "sample").permutation(len(rows)).tolist()
+        )
         rows = [rows[place] for place in sorted(order[: settings.sample])]
     if not rows:
         raise UsageError(
@@ -92,7 +98,10 @@ def plan_of(
     drawn = drawn or {}
     items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
     easy = [names[row] for row in _easiest(rows, facts)]
-    checks, practice = easy[: settings.known], easy[settings.known :][: settings.practice]
+    checks, practice = (
+        easy[: settings.known],
+        easy[settings.known :][: settings.practice],
+    )
     textual = sum(kinds[row] == "text" for row in rows)
     return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
 
@@ -106,7 +115,9 @@ def _facts(shelf: Shelf) -> list[Facts]:
     found = shelf.study.all(
         "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
     )
-    return [(values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in found]
+    return [
+        (values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in found
+    ]
 
 
 def _selected(shelf: Shelf, text: str) -> list[int]:

@@ -49,16 +49,23 @@ class Progress:
 
 
 def progress(
-    rater: Rater, left: int, question: Callable[[str], Question], now: datetime | None = None
+    rater: Rater,
+    left: int,
+    question: Callable[[str], Question],
+    now: datetime | None = None,
 ) -> Progress:
     """Return the progress of one rater."""
     lines = rater.lines
     known = [line for line in lines if line["purpose"] == "known"]
     first = {line["id"]: line for line in lines if line["turn"] == 0}
-    again = [line for line in lines if line["purpose"] == "repeat" and line["id"] in first]
+    again = [
+        line for line in lines if line["purpose"] == "repeat" and line["id"] in first
+    ]
     counted = [line for line in lines if line["purpose"] != "practice"]
     seconds = [line["latency_s"] for line in counted if line["latency_s"] is not None]
-    last = max((datetime.fromisoformat(line["answered"]) for line in lines), default=None)
+    last = max(
+        (datetime.fromisoformat(line["answered"]) for line in lines), default=None
+    )
     return Progress(
         rater.name,
         rater.counted,

@@ -120,7 +120,9 @@ def _around(question: Question) -> tuple[str, str]:
         spans = ()
     if not spans:
         return _plain(question.prompt), ""
-    return _plain(question.prompt[: spans[0][0]]), _plain(question.prompt[spans[-1][1] :])
+    return _plain(question.prompt[: spans[0][0]]), _plain(
+        question.prompt[spans[-1][1] :]
+    )
 
 
 def _plain(text: str) -> str:
@@ -167,7 +169,9 @@ class PeoplePages:
         """Show the progress of each rater to the person who runs the study."""
         self._check_link(request, ADMIN)
         plan, run = self.run.plan, self.run
-        raters = [progress(r, run.left(r.name), self._question) for r in run.raters.values()]
+        raters = [
+            progress(r, run.left(r.name), self._question) for r in run.raters.values()
+        ]
         people = answers_of(self.run.raters.values())
         apart = disagreements(people)
         return page(
@@ -264,7 +268,9 @@ class PeoplePages:
         except (KeyError, Stale):
             raise missing("image") from None
         images = shown_images(self._question(slot.id), slot)
-        path = confined(self.study.root, images[number]) if number < len(images) else None
+        path = (
+            confined(self.study.root, images[number]) if number < len(images) else None
+        )
         if path is None:
             raise missing("image")
         return image_response(path)
@@ -278,7 +284,11 @@ class PeoplePages:
     async def back(self, request: Request) -> Response:
         """Return an answered question with its answer, for a correction."""
         name, steps = self._allowed(request), request.query_params.get("steps", "1")
-        found = self.run.back(name, int(steps)) if re.fullmatch(r"[0-9]{1,6}", steps) else None
+        found = (
+            self.run.back(name, int(steps))
+            if re.fullmatch(r"[0-9]{1,6}", steps)
+            else None
+        )
         if found is None:
             raise HTTPException(404, "there is no earlier answer")
         slot, line = found
@@ -298,9 +308,16 @@ class PeoplePages:
             raw = jsons.loads(await request.body())
             jsons.check_kinds("the body", raw, {})
             slot = self._named(name, str(raw.get("slot")))
-            question, least = self._question(slot.id), self.run.plan.settings.least_seconds
+            question, least = (
+                self._question(slot.id),
+                self.run.plan.settings.least_seconds,
+            )
             given = read_answer(
-                raw, slot, question.question_type, ties=question.ties or (), least_seconds=least
+                raw,
+                slot,
+                question.question_type,
+                ties=question.ties or (),
+                least_seconds=least,
             )
             await asyncio.to_thread(
                 self.run.write, name, slot.key, given, revise=raw.get("revise") is True
@@ -310,7 +327,9 @@ class PeoplePages:
         except (DataError, orjson.JSONDecodeError) as error:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
-        return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
+        return await asyncio.to_thread(
+            self._next, name, _feedback(slot, given, question)
+        )
 
     # ---------------------------------------------------------------- helpers
 
@@ -342,7 +361,10 @@ class PeoplePages:
     def _view(self, name: str, slot: Slot) -> Json:
         key = self.tokens.slot(name, slot.id, slot.turn)
         return view(
-            self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}"
+            self._question(slot.id),
+            slot,
+            key,
+            f"/people-image/{quote(name, safe='')}/{key}",
         )
 
     def _question(self, identity: str) -> Question:
@@ -400,7 +422,9 @@ def people_pages(
         If another process writes to the folder.
     """
     if len(site.places.datasets) != 1:
-        raise UsageError(f"--people needs exactly one dataset, got {len(site.places.datasets)}")
+        raise UsageError(
+            f"--people needs exactly one dataset, got {len(site.places.datasets)}"
+        )
     for name in raters:
         fits = name.isprintable() and "/" not in name and name == name.strip()
         if not fits or not 0 < len(name) <= LONGEST_NAME:
@@ -415,10 +439,14 @@ def people_pages(
     for name in asdict(files).keys() - given.keys():
         if (stored.get("parameters") or {}).get(name):
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"this study has {option}: give the same file again to continue")
+            raise UsageError(
+                f"this study has {option}: give the same file again to continue"
+            )
     place = site.places.datasets[0]
     if place.labels_only:
-        raise UsageError(f"{place.root}: people cannot be asked: it contains only labels")
+        raise UsageError(
+            f"{place.root}: people cannot be asked: it contains only labels"
+        )
     shelf = site.shelf(place.slug)
     told = (
         None
@@ -450,7 +478,9 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
         drawn = not (settings.encoding or named or "encodings" in settings.filter)
         return replace(settings, encoding="drawn") if drawn else settings
     if settings == Settings() and not named:
-        names = {one.name for one in fields(Settings)} - {one.name for one in fields(StudyFiles)}
+        names = {one.name for one in fields(Settings)} - {
+            one.name for one in fields(StudyFiles)
+        }
         return Settings(**{name: stored[name] for name in names & stored.keys()})
     return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))
 

@@ -162,9 +162,15 @@ class Plan:
             "practice question": len(self.practice),
         }
         parts = [
-            f"{n:,} {plural(n, noun)}" for noun, n in counts.items() if n or noun == "question"
+            f"{n:,} {plural(n, noun)}"
+            for noun, n in counts.items()
+            if n or noun == "question"
         ]
-        return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items):,} in all"
+        return (
+            parts[0]
+            if len(parts) == 1
+            else f"{', '.join(parts)}: {len(self.items):,} in all"
+        )
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
@@ -208,12 +214,16 @@ class Plan:
         order: Order = "AB"
         letters = "ABCDE"[: item.options]
         if item.type == "pairwise":
-            first = int(rng_for(seed, "people", "order", rater, pairs_before // 2).integers(2))
+            first = int(
+                rng_for(seed, "people", "order", rater, pairs_before // 2).integers(2)
+            )
             order = _ORDERS[first ^ (pairs_before % 2)]
             letters = order
         elif item.type == "ranking":
             order_of = rng_for(seed, "people", "ranking", rater, identity, turn)
-            letters = "".join(letters[place] for place in order_of.permutation(item.options))
+            letters = "".join(
+                letters[place] for place in order_of.permutation(item.options)
+            )
         return Slot(identity, purpose, turn, order, letters)
 
 
@@ -240,5 +250,10 @@ def repeatable(answered: Sequence[Slot], after: int = REPEAT_AFTER) -> str | Non
     repeated = {slot.id for slot in answered if slot.purpose == "repeat"}
     early = answered[: max(len(answered) - after, 0)]
     return next(
-        (slot.id for slot in early if slot.purpose == "question" and slot.id not in repeated), None
+        (
+            slot.id
+            for slot in early
+            if slot.purpose == "question" and slot.id not in repeated
+        ),
+        None,
     )

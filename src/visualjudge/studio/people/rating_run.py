@@ -88,24 +88,34 @@ def read_answer(
             f"seconds must be a number from 0 to {LONGEST_SECONDS:.0f}, got {seconds!r}"
         )
     if seconds < least_seconds:
-        raise DataError(f"seconds must be at least {least_seconds:g}: look at the question first")
+        raise DataError(
+            f"seconds must be at least {least_seconds:g}: look at the question first"
+        )
     told = (note or "").strip() or None
     if raw.get("cannot_tell") is True:
         return Given(FAILED, "cannot_tell", told, round(float(seconds), 2))
-    return Given(_value(raw.get("value"), slot, kind, ties), "ok", told, round(float(seconds), 2))
+    return Given(
+        _value(raw.get("value"), slot, kind, ties), "ok", told, round(float(seconds), 2)
+    )
 
 
 def _value(value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]) -> Answer:
     letters = "ABCDE"[: len(slot.shown)]
     if kind == "scoring":
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 <= value <= 10
+        ):
             raise DataError(f"value must be a number from 0 to 10, got {value!r}")
         return float(value)
     if kind == "pairwise":
         if value in ties:
             return str(value)
         if value not in ("A", "B"):
-            raise DataError(f"value must be {', '.join(('A', *ties))} or B, got {value!r}")
+            raise DataError(
+                f"value must be {', '.join(('A', *ties))} or B, got {value!r}"
+            )
         return slot.shown[letters.index(value)]
     if not isinstance(value, str) or sorted(value) != list(letters):
         raise DataError(f"value must rank {', '.join(letters)}, got {value!r}")
@@ -116,12 +126,23 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
     """Convert a stored answer to the letters shown to the rater."""
     if not isinstance(value, str) or value in (FAILED, *TIES):
         return value
-    return "".join("ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown)
+    return "".join(
+        "ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown
+    )
 
 
 # Settings that every study states; others stand in ``run.json`` where they are not as by default,
 # so that a study of an earlier version goes on.
-_FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
+_FIRST = (
+    "seed",
+    "overlap",
+    "raters_per_question",
+    "repeats",
+    "known",
+    "sample",
+    "filter",
+    "items",
+)
 _DEFAULTS = asdict(Settings())
 _DROPPED = ("exclude", "break_every")
 
@@ -167,7 +188,11 @@ class RatingRun:
     """
 
     def __init__(
-        self, folder: Path, plan: Plan, dataset: Mapping[str, str | None], raters: list[str]
+        self,
+        folder: Path,
+        plan: Plan,
+        dataset: Mapping[str, str | None],
+        raters: list[str],
     ) -> None:
         self.plan = plan
         self._folder = RunFolder(folder)
@@ -186,8 +211,12 @@ class RatingRun:
                 "Start another study with another --people"
             )
         path = self._folder.journal_path
-        if not old and path.exists() and path.stat().st_size:  # an empty one is left by 1.0
-            raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
+        if (
+            not old and path.exists() and path.stat().st_size
+        ):  # an empty one is left by 1.0
+            raise UsageError(
+                f"{folder}: holds verdicts without a run.json; name another --people"
+            )
         self._journal = self._folder.open_journal(resume=True)
         for record in read_records(self._journal.path):
             self._take_in(record)
@@ -199,7 +228,9 @@ class RatingRun:
     def _take_in(self, record: Json) -> None:
         """Apply a line of the journal; a later line on the same slot replaces the earlier one."""
         self._check(record)
-        rater = self.raters.setdefault(str(record.get("rater")), Rater(str(record.get("rater"))))
+        rater = self.raters.setdefault(
+            str(record.get("rater")), Rater(str(record.get("rater")))
+        )
         slot = _slot_of(record)
         if slot.id not in self.plan.by_id:
             return
@@ -214,7 +245,9 @@ class RatingRun:
 
     def _check(self, record: Fields) -> None:
         """Raise DataError if a line was not written by a study."""
-        where = f"{self._folder.journal_path}: the answer on {str(record.get('id'))[:80]!r}"
+        where = (
+            f"{self._folder.journal_path}: the answer on {str(record.get('id'))[:80]!r}"
+        )
         jsons.check_kinds(where, record, _ROW)
         item = self.plan.by_id.get(record.get("id", ""))
         letters = "ABCDE"[: item.options] if item else sorted(record.get("shown", ""))
@@ -254,7 +287,9 @@ class RatingRun:
         if practice:
             return self.plan.slot(rater.name, practice[0], "practice", 0, rater.pairs)
         after = REPEAT_AFTER
-        for purpose in next_purpose(len(rater.slots) - len(self.plan.practice), len(known), again):
+        for purpose in next_purpose(
+            len(rater.slots) - len(self.plan.practice), len(known), again
+        ):
             identity = self._found(rater, purpose, known, after)
             if identity is not None:
                 return self.plan.slot(
@@ -266,9 +301,13 @@ class RatingRun:
         return None
 
     def _left_of(self, rater: Rater, identities: Sequence[str]) -> list[str]:
-        return [name for name in identities if rater.name not in self._taken.get(name, ())]
+        return [
+            name for name in identities if rater.name not in self._taken.get(name, ())
+        ]
 
-    def _found(self, rater: Rater, purpose: Purpose, known: list[str], after: int) -> str | None:
+    def _found(
+        self, rater: Rater, purpose: Purpose, known: list[str], after: int
+    ) -> str | None:
         if purpose == "known":
             return known[0] if known else None
         if purpose == "repeat":
@@ -284,7 +323,10 @@ class RatingRun:
             self._sequences[rater.name] = self.plan.sequence(rater.name)
         for identity in self._sequences[rater.name]:
             taken = self._taken.get(identity, set())
-            if rater.name not in taken and len(taken) + held[identity] < self.plan.wanted[identity]:
+            if (
+                rater.name not in taken
+                and len(taken) + held[identity] < self.plan.wanted[identity]
+            ):
                 yield identity
 
     def _held(self, rater: Rater) -> Counter[str]:
@@ -296,7 +338,9 @@ class RatingRun:
             if o is not rater and o.pending and now - o.leased < LEASE_S
         )
         return Counter(
-            o.pending.id for o in others if o.pending and o.pending.purpose == "question"
+            o.pending.id
+            for o in others
+            if o.pending and o.pending.purpose == "question"
         )
 
     def left(self, name: str) -> int:
@@ -305,9 +349,9 @@ class RatingRun:
             rater, settings = self.raters[name], self.plan.settings
             known = len(self._left_of(rater, self.plan.known))
             ordinary = sum(1 for _ in self._open(rater))
-            again = min(settings.repeats, rater.count("question") + ordinary) - rater.count(
-                "repeat"
-            )
+            again = min(
+                settings.repeats, rater.count("question") + ordinary
+            ) - rater.count("repeat")
             return ordinary + known + max(again, 0)
 
     def coverage(self) -> Counter[int]:
@@ -329,7 +373,9 @@ class RatingRun:
 
     # ---------------------------------------------------------------- taking in
 
-    def write(self, name: str, key: tuple[str, int], given: Given, *, revise: bool) -> None:
+    def write(
+        self, name: str, key: tuple[str, int], given: Given, *, revise: bool
+    ) -> None:
         """Append an answer unless it repeats the rater's previous one.
 
         Call ``synced`` before reporting it as saved.
@@ -343,7 +389,10 @@ class RatingRun:
         """
         with self._lock:
             rater = self.raters[name]
-            before = {slot.key: line for slot, line in zip(rater.slots, rater.lines, strict=True)}
+            before = {
+                slot.key: line
+                for slot, line in zip(rater.slots, rater.lines, strict=True)
+            }
             if revise and key in before:
                 line = before[key]
                 if (line["value"], line["status"], line.get("note")) == (
@@ -353,7 +402,11 @@ class RatingRun:
                 ):
                     return  # the rater viewed an answer and kept it
                 slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
-            elif rater.pending is not None and rater.pending.key == key and key not in before:
+            elif (
+                rater.pending is not None
+                and rater.pending.key == key
+                and key not in before
+            ):
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
             else:
                 raise Stale("this question was answered in another window")
@@ -381,12 +434,21 @@ class RatingRun:
                 line["status"] for rater in self.raters.values() for line in rater.lines
             )
             done = not any(self.left(name) for name in self.raters)
-            self._manifest |= {"statuses": dict(statuses), "finished": _now() if done else None}
+            self._manifest |= {
+                "statuses": dict(statuses),
+                "finished": _now() if done else None,
+            }
             self._folder.write_manifest(self._manifest)
 
 
 def _line(
-    slot: Slot, given: Given, rater: str, repeat: int, *, revised: bool, probability: float | None
+    slot: Slot,
+    given: Given,
+    rater: str,
+    repeat: int,
+    *,
+    revised: bool,
+    probability: float | None,
 ) -> Json:
     """Return a verdict as a line of ``verdicts.jsonl``, followed by the fields that only people's
     runs have.
@@ -424,7 +486,11 @@ def known_raters(manifest: Fields) -> list[str]:
     """Return the raters that a study already has."""
     people = manifest.get("people")
     raters = people.get("raters") if isinstance(people, dict) else None
-    return [name for name in raters if isinstance(name, str)] if isinstance(raters, list) else []
+    return (
+        [name for name in raters if isinstance(name, str)]
+        if isinstance(raters, list)
+        else []
+    )
 
 
 def _manifest(plan: Plan, dataset: Mapping[str, str | None], old: Fields) -> Json:

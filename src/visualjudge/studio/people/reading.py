@@ -46,7 +46,9 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
     try:
         text = read_file(path, "yaml").decode("utf-8-sig")
     except (DataError, UnicodeDecodeError) as error:
-        raise UsageError(f"--instructions: {path}: must be a Markdown file: {error}") from None
+        raise UsageError(
+            f"--instructions: {path}: must be a Markdown file: {error}"
+        ) from None
     if len(text) > LONGEST:
         raise UsageError(
             f"--instructions: {path}: must have at most {LONGEST} characters, got {len(text)}"
@@ -56,14 +58,18 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
     for token in (child for block in tokens for child in block.children or ()):
         if token.type == "image":
             name = str(token.attrGet("src"))
-            file = None if urlsplit(name).scheme else confined(path.parent, unquote(name))
+            file = (
+                None if urlsplit(name).scheme else confined(path.parent, unquote(name))
+            )
             if not isinstance(file, Path):
                 raise UsageError(
                     f"--instructions: {path}: image {name!r} must be a file in its folder"
                 )
             token.attrSet("src", address(len(images)))
             images.append(file)
-    return Instructions(markdown.renderer.render(tokens, markdown.options, {}), tuple(images))
+    return Instructions(
+        markdown.renderer.render(tokens, markdown.options, {}), tuple(images)
+    )
 
 
 _IMAGES = re.compile(r"^(?:First image|Image): .*$", re.MULTILINE)
@@ -76,7 +82,10 @@ _BEFORE = (
 _AFTER = (
     (re.compile(r"\s*Please answer with A or B\.?"), ""),
     (
-        re.compile(r"\s*Respond with the ranking as a single string of letters only.*", re.DOTALL),
+        re.compile(
+            r"\s*Respond with the ranking as a single string of letters only.*",
+            re.DOTALL,
+        ),
         "",
     ),
     (re.compile(r"0 = random guessing / worst"), "0 = worst"),

@@ -44,7 +44,8 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(
-        inside, key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1])
+        inside,
+        key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1]),
     )
 
 
@@ -55,7 +56,9 @@ def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
     items: tuple[Detection, ...] = scene.prediction.items
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]
     return Encoded(
-        text=array(compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items)
+        text=array(
+            compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items
+        )
     )
 
 

@@ -13,7 +13,9 @@ from visualjudge.vision.errors.levels import ErrorScene, Rng, counted
 from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 
 
-def localization(truth: Detections, severity: float, scene: ErrorScene, rng: Rng) -> Detections:
+def localization(
+    truth: Detections, severity: float, scene: ErrorScene, rng: Rng
+) -> Detections:
     """Every box is moved and resized within the image until its IoU with the truth is 1 − 0.55 ×
     severity.
     """
@@ -21,14 +23,18 @@ def localization(truth: Detections, severity: float, scene: ErrorScene, rng: Rng
     return truth.with_items([moved(item, target, scene, rng) for item in truth.items])
 
 
-def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: Rng) -> Detections:
+def duplicate(
+    truth: Detections, severity: float, scene: ErrorScene, rng: Rng
+) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
     drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
     extra = [moved(item, 0.8, scene, rng) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def background(truth: Detections, severity: float, scene: ErrorScene, rng: Rng) -> Detections:
+def background(
+    truth: Detections, severity: float, scene: ErrorScene, rng: Rng
+) -> Detections:
     """Boxes are added where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
@@ -53,7 +59,10 @@ def _astray(box: Xyxy, scene: ErrorScene, rng: Rng) -> Xyxy:
     height, width = scene.size
     w, h = box[2] - box[0], box[3] - box[1]
     angle = rng.uniform(0, 2 * np.pi)
-    cx, cy = (box[0] + box[2]) / 2 + np.cos(angle) * w, (box[1] + box[3]) / 2 + np.sin(angle) * h
+    cx, cy = (
+        (box[0] + box[2]) / 2 + np.cos(angle) * w,
+        (box[1] + box[3]) / 2 + np.sin(angle) * h,
+    )
     new_w, new_h = w * rng.uniform(0.5, 1.2), h * rng.uniform(0.5, 1.2)
     x1, y1 = max(0.0, cx - new_w / 2), max(0.0, cy - new_h / 2)
     x2, y2 = min(float(width), cx + new_w / 2), min(float(height), cy + new_h / 2)

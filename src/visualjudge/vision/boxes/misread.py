@@ -33,12 +33,16 @@ def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
     if not (reach > 0).all():
         return found
     across, down = wanted / reach
-    scaled = _each(lambda x1, y1, x2, y2: (x1 * across, y1 * down, x2 * across, y2 * down))
+    scaled = _each(
+        lambda x1, y1, x2, y2: (x1 * across, y1 * down, x2 * across, y2 * down)
+    )
     return scaled(found, truth)
 
 
 MISREADINGS = (
-    Misreading("coordinates are y before x", _each(lambda x1, y1, x2, y2: (y1, x1, y2, x2))),
+    Misreading(
+        "coordinates are y before x", _each(lambda x1, y1, x2, y2: (y1, x1, y2, x2))
+    ),
     Misreading(
         "boxes are [x1, y1, x2, y2] and were read as [x, y, width, height]",
         _each(lambda x1, y1, x2, y2: (x1, y1, x2 - x1, y2 - y1)),

@@ -50,7 +50,11 @@ class Detections(LabelledItems):
         down, across = target[0] / size[0], target[1] / size[1]
         return Detections(
             tuple(
-                replace(item, xyxy=(x1 * across, y1 * down, x2 * across, y2 * down), extent=None)
+                replace(
+                    item,
+                    xyxy=(x1 * across, y1 * down, x2 * across, y2 * down),
+                    extent=None,
+                )
                 for item in self.items
                 for x1, y1, x2, y2 in (item.xyxy,)
             )
@@ -72,7 +76,12 @@ def read(payload: Payload, _reading: ReadContext) -> Detections:
         where = f"detections[{k}]"
         box = fields.box(item.get("bbox"), f"{where}.bbox")
         items.append(
-            Detection(fields.label(item, where), box, fields.score(item, where), fields.crowd(item))
+            Detection(
+                fields.label(item, where),
+                box,
+                fields.score(item, where),
+                fields.crowd(item),
+            )
         )
     return Detections(tuple(items))
 
@@ -93,4 +102,6 @@ def _item(item: Detection, digits: int | None) -> dict[str, Any]:
 
 def corners(found: Detections) -> FloatArray:
     """Return the corners of the boxes, shape (n, 4)."""
-    return np.array([item.xyxy for item in found.items], dtype=np.float64).reshape(-1, 4)
+    return np.array([item.xyxy for item in found.items], dtype=np.float64).reshape(
+        -1, 4
+    )

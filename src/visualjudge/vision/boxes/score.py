@@ -8,11 +8,18 @@ from typing import Any
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.boxes.record import Detection, Detections, corners
 from visualjudge.vision.raster.overlaps import box_ious
-from visualjudge.vision.scoring.matching import crowds, labelled_f1, labelled_f1_by_class
+from visualjudge.vision.scoring.matching import (
+    crowds,
+    labelled_f1,
+    labelled_f1_by_class,
+)
 
 
 def box_f1(
-    prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None
+    prediction: Detections,
+    truth: Detections,
+    *,
+    class_of_interest: Collection[str] | None = None,
 ) -> float:
     """Return the mean of F1(t) over t = .50, .55, … .95, with the boxes of a label matched one to
     one by decreasing IoU.

@@ -21,7 +21,11 @@ _DETECTION = (
         draw.draw_boxes,
         ("pixel_s0_m0", "Boxes", draw.BoxStyle()),
         ("pixel_s1_m0", "Boxes with labels", draw.BoxStyle(tags=True)),
-        ("pixel_s1_m1", "Boxes with labels on black", draw.BoxStyle(tags=True, canvas="black")),
+        (
+            "pixel_s1_m1",
+            "Boxes with labels on black",
+            draw.BoxStyle(tags=True, canvas="black"),
+        ),
     ),
     *drawn(
         "detection",
@@ -39,11 +43,21 @@ DETECTION = PredictionType(
     tasks=(Task("object_detection", "object detection", "detection", classed=True),),
     encodings=(
         *_DETECTION,
-        combo("0305", _DETECTION, "text_xyxy", "pixel_s1_m0", title="Boxes as text and image"),
+        combo(
+            "0305",
+            _DETECTION,
+            "text_xyxy",
+            "pixel_s1_m0",
+            title="Boxes as text and image",
+        ),
     ),
     metrics=(
         Metric(
-            "detection", "f1", score.box_f1, frozenset({"class_of_interest"}), score.box_f1_by_class
+            "detection",
+            "f1",
+            score.box_f1,
+            frozenset({"class_of_interest"}),
+            score.box_f1_by_class,
         ),
     ),
     errors=items.item_errors(

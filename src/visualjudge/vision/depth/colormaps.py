@@ -16,7 +16,11 @@ from visualjudge.core.records import FloatArray, Pixels
 @cache
 def colormap(name: str) -> Pixels:
     """Return the RGB entries of a map, shape (256, 3), uint8; the last one is the nearest."""
-    lines = (Path(__file__).parent / "assets" / "colormaps.txt").read_text("ascii").splitlines()
+    lines = (
+        (Path(__file__).parent / "assets" / "colormaps.txt")
+        .read_text("ascii")
+        .splitlines()
+    )
     tables = dict(line.split() for line in lines)
     return np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(256, 3)
 
@@ -34,7 +38,9 @@ def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
     known, level = _colours(colour_map)
     at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
     if not ((known[at] == codes) | (codes == 0)).all():
-        raise DataError(f"encoding: the image must be drawn in {colour_map}, got other colours")
+        raise DataError(
+            f"encoding: the image must be drawn in {colour_map}, got other colours"
+        )
     return np.where(codes == 0, np.nan, level[at] / 255)
 
 

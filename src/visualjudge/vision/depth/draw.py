@@ -83,7 +83,9 @@ def _entries(
 def _at_rank(chosen: NDArray[Any], rank: float) -> float:
     first, second = int(rank), min(int(rank) + 1, chosen.size - 1)
     near, before = _around(chosen, first, second)
-    near = near.copy() if near is chosen else near  # it may be the prediction's own array
+    near = (
+        near.copy() if near is chosen else near
+    )  # it may be the prediction's own array
     near.partition(sorted({first - before, second - before}))
     one, other = float(near[first - before]), float(near[second - before])
     return one + (rank - first) * (other - one)
@@ -102,4 +104,8 @@ def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any]
     stop = sample[places[1]] if places[1] < sample.size else chosen.max()
     before = int(np.count_nonzero(chosen < start))
     near = chosen[(chosen >= start) & (chosen <= stop)]
-    return (near, before) if before <= first and second < before + near.size else (chosen, 0)
+    return (
+        (near, before)
+        if before <= first and second < before + near.size
+        else (chosen, 0)
+    )

@@ -46,12 +46,19 @@ def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> D
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])
     field = smooth_field(truth.extent, rng, grain=0.2)
-    near, far = truth.valid & (truth.values <= middle), truth.valid & (truth.values > middle)
-    part = lowest_share(near, field, 0.8 * severity) | lowest_share(far, field, 0.8 * severity)
+    near, far = (
+        truth.valid & (truth.values <= middle),
+        truth.valid & (truth.values > middle),
+    )
+    part = lowest_share(near, field, 0.8 * severity) | lowest_share(
+        far, field, 0.8 * severity
+    )
     values = truth.values.copy()
     values[part] = np.clip(middle**2 / truth.values[part], low, high)
     return replace(truth, values=values)
 
 
 def _times(truth: DepthMap, factor: FloatArray) -> DepthMap:
-    return replace(truth, values=np.where(truth.valid, truth.values * factor, truth.values))
+    return replace(
+        truth, values=np.where(truth.valid, truth.values * factor, truth.values)
+    )

@@ -25,7 +25,9 @@ def misplaced(error: Perturbation | None) -> Perturbation:
     objects are in the wrong places.
     """
 
-    def matched(truth: DepthMap, severity: float, scene: ErrorScene, rng: Rng) -> DepthMap:
+    def matched(
+        truth: DepthMap, severity: float, scene: ErrorScene, rng: Rng
+    ) -> DepthMap:
         to = side(severity, scene.levels, rng)
         moved = replace(truth, values=aside(_dense(truth), severity, to, np.nan))
         found: DepthMap = moved if error is None else error(moved, MILD, scene, rng)

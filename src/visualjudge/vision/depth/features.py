@@ -10,7 +10,15 @@ import numpy as np
 from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.record import DepthMap
-from visualjudge.vision.view import NOTHING, Features, Given, Plane, View, correlation, strided
+from visualjudge.vision.view import (
+    NOTHING,
+    Features,
+    Given,
+    Plane,
+    View,
+    correlation,
+    strided,
+)
 
 WINDOW = (15, 15)
 
@@ -22,10 +30,17 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     height, width = view.edges.shape
     small = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
     seen = (
-        cv2.resize(known.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA) > 0.99
+        cv2.resize(
+            known.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA
+        )
+        > 0.99
     )
-    steps = cv2.magnitude(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
-    steps = np.where(cv2.erode(seen.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0, steps, 0)
+    steps = cv2.magnitude(
+        cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1)
+    )
+    steps = np.where(
+        cv2.erode(seen.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0, steps, 0
+    )
     around = cv2.dilate(view.edges, np.ones((3, 3), np.uint8))
     total = float(steps.sum())
     return {
@@ -33,7 +48,9 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
         "agreement": correlation(steps, view.edges),
         "noise": _noise(fine, known),
         "activity": float(np.log(steps.mean() + 1e-4)),
-        "sharp": float(np.log((np.percentile(steps, 99) + 1e-4) / (steps.mean() + 1e-4))),
+        "sharp": float(
+            np.log((np.percentile(steps, 99) + 1e-4) / (steps.mean() + 1e-4))
+        ),
         "ground": _trend(small, seen),
         "explained": _explained(small, seen, view),
     }
@@ -42,12 +59,18 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
 # Return the log of the mean absolute Laplacian, clipped at 0.1, where the map is known.
 def _noise(fine: Plane, known: np.ndarray) -> float:
     response = np.abs(cv2.Laplacian(fine, cv2.CV_32F))[known]
-    return float(np.log(np.mean(np.minimum(response, 0.1)) + 1e-4)) if response.size else 0.0
+    return (
+        float(np.log(np.mean(np.minimum(response, 0.1)) + 1e-4))
+        if response.size
+        else 0.0
+    )
 
 
 # Return the correlation of nearness with the row; positive if the bottom of the image is near.
 def _trend(small: Plane, seen: np.ndarray) -> float:
-    rows = np.broadcast_to(np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape)[seen]
+    rows = np.broadcast_to(
+        np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape
+    )[seen]
     values = small[seen]
     if values.size < 2 or values.std() < 1e-6:
         return 0.0
@@ -61,7 +84,11 @@ def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
         np.asarray(cv2.blur(plane, WINDOW))
         for plane in (small, guide, small * guide, guide * guide, small * small)
     )
-    covariance, variance, local = both - mean * light, squared - light * light, own - mean * mean
+    covariance, variance, local = (
+        both - mean * light,
+        squared - light * light,
+        own - mean * mean,
+    )
     share = covariance**2 / np.maximum(variance * local, 1e-4)
     return float(np.clip(share, 0, 1)[seen].mean()) if seen.any() else 0.0
 
@@ -87,6 +114,8 @@ def nearness_of(depth: DepthMap) -> FloatArray:
         return np.full(values.shape, np.nan)
     low, high = np.percentile(values[valid], [2, 98])
     share = (
-        np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(values.shape, 0.5)
+        np.clip((values - low) / (high - low), 0, 1)
+        if high > low
+        else np.full(values.shape, 0.5)
     )
     return np.where(valid, share if depth.inverse else 1 - share, np.nan)

@@ -15,6 +15,7 @@ def _inverse(found: DepthMap, _truth: DepthMap) -> DepthMap:
 # Scale a map so that its median equals that of the truth.
 MISREADINGS = (
     Misreading(
-        "predictions are disparities, or depths that are read as such (--pred-inverse)", _inverse
+        "predictions are disparities, or depths that are read as such (--pred-inverse)",
+        _inverse,
     ),
 )

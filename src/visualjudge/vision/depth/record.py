@@ -41,7 +41,8 @@ class DepthMap(Prediction):
 
     def scaled(self, size: Size, target: Size) -> DepthMap:
         return DepthMap(
-            cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST), self.inverse
+            cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST),
+            self.inverse,
         )
 
     def check(self, size: Size) -> None:
@@ -69,7 +70,11 @@ def read(payload: Payload, reading: ReadContext) -> DepthMap:
     else:
         with in_field("depth"):
             values = read_depth(fields.path(stored, reading.root))
-    scale = 1.0 if payload.get("scale") is None else fields.number(payload["scale"], "scale")
+    scale = (
+        1.0
+        if payload.get("scale") is None
+        else fields.number(payload["scale"], "scale")
+    )
     if scale <= 0:
         raise DataError(f"scale: must be a number above 0, got {scale:g}")
     inverse = fields.flag(payload.get("inverse"), "inverse")
@@ -80,4 +85,7 @@ def write(prediction: DepthMap, writing: WriteContext) -> dict[str, Any]:
     """Return the payload of a record."""
     with atomic_path(writing.root / f"{writing.stem}.npy") as scratch:
         np.save(scratch, prediction.values.astype(np.float32))
-    return {"depth": f"{writing.stem}.npy", **({"inverse": True} if prediction.inverse else {})}
+    return {
+        "depth": f"{writing.stem}.npy",
+        **({"inverse": True} if prediction.inverse else {}),
+    }

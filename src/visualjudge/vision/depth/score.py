@@ -48,7 +48,9 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         return 0.0
     real = _depth(truth, both)
     found = _aligned(prediction, both, real, align)
-    near = (found > 0) & (np.maximum(found / real, real / np.where(found > 0, found, 1)) < RATIO)
+    near = (found > 0) & (
+        np.maximum(found / real, real / np.where(found > 0, found, 1)) < RATIO
+    )
     return int(np.count_nonzero(near)) / total
 
 
@@ -61,7 +63,9 @@ def _depth(depth: DepthMap, where: BoolArray) -> FloatArray:
     return 1.0 / values if depth.inverse else values
 
 
-def _aligned(prediction: DepthMap, both: BoolArray, real: FloatArray, align: str) -> FloatArray:
+def _aligned(
+    prediction: DepthMap, both: BoolArray, real: FloatArray, align: str
+) -> FloatArray:
     if align == "affine":
         stored = prediction.values[both]
         target = 1.0 / real if prediction.inverse else real

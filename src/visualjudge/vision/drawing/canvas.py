@@ -132,9 +132,15 @@ def _flat(shape: tuple[int, ...], color: RGB) -> Pixels:
 # Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels`` where ``where`` is
 # not 0.
 def _lay(
-    pixels: Pixels, base: Pixels, flat: Pixels, opacity: float, where: NDArray[np.generic]
+    pixels: Pixels,
+    base: Pixels,
+    flat: Pixels,
+    opacity: float,
+    where: NDArray[np.generic],
 ) -> None:
-    mixed = flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
+    mixed = (
+        flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
+    )
     cv2.copyTo(mixed, np.ascontiguousarray(where).view(np.uint8), pixels)
 
 
@@ -163,7 +169,9 @@ def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
     top = np.zeros(size, dtype=np.uint8)
     for number, k in enumerate(order, start=1):
         here = top[masks[k].window]
-        np.maximum(here, np.multiply(masks[k].crop.view(np.uint8), np.uint8(number)), out=here)
+        np.maximum(
+            here, np.multiply(masks[k].crop.view(np.uint8), np.uint8(number)), out=here
+        )
     return Layers(masks, order, top)
 
 
@@ -207,7 +215,10 @@ def merged_by_label(scene: Scene) -> dict[str, Mask]:
     groups: dict[str, list[Mask]] = {}
     for item in scene.masks.items:
         groups.setdefault(item.label, []).append(item.mask)
-    return {label: parts[0] if len(parts) == 1 else union(parts) for label, parts in groups.items()}
+    return {
+        label: parts[0] if len(parts) == 1 else union(parts)
+        for label, parts in groups.items()
+    }
 
 
 def union(parts: Sequence[Mask]) -> Mask:

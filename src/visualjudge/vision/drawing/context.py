@@ -39,7 +39,10 @@ def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
         )
     stripe = 3 * line_width((height, width))
     diagonal = (
-        (np.arange(height, dtype=np.int32)[:, None] + np.arange(width, dtype=np.int32)[None])
+        (
+            np.arange(height, dtype=np.int32)[:, None]
+            + np.arange(width, dtype=np.int32)[None]
+        )
         // stripe
         % 2
     )

@@ -51,7 +51,10 @@ class Scene:
     _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(
-        self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs
+        self,
+        work: Callable[Concatenate[Scene, P], T],
+        *given: P.args,
+        **named: P.kwargs,
     ) -> T:
         """Return the result of ``work`` on this scene, computed once and shared by all encodings
         that need it.

@@ -50,7 +50,13 @@ _CHINESE = 2
 _PROBE = 24
 # Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
 # Burmese, Khmer.
-_SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
+_SHAPED = (
+    (0x0590, 0x08FF),
+    (0x0900, 0x109F),
+    (0x1780, 0x17FF),
+    (0xFB1D, 0xFDFF),
+    (0xFE70, 0xFEFC),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,9 @@ class TextRun:
     @property
     def shaped(self) -> bool:
         """Whether the shapes of its letters depend on their neighbours."""
-        return any(low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED)
+        return any(
+            low <= ord(letter) <= high for letter in self.text for low, high in _SHAPED
+        )
 
 
 @lru_cache(maxsize=8)
@@ -114,7 +122,9 @@ def _placed(text: str) -> Iterator[tuple[int | None, str]]:
         if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
             yield None, letter
             continue
-        font = next((k for k in range(len(_PACKAGED) + 1) if has_letter(k, letter)), None)
+        font = next(
+            (k for k in range(len(_PACKAGED) + 1) if has_letter(k, letter)), None
+        )
         yield (0, f"<{ord(letter):X}>") if font is None else (font, letter)
 
 

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from visualjudge.core.records import RGB, Mask, Pixels, Size
 from visualjudge.vision.drawing.canvas import merged_by_label
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.palette import class_order, color_at, hex_of, label_colors, name_at
+from visualjudge.vision.drawing.palette import (
+    class_order,
+    color_at,
+    hex_of,
+    label_colors,
+    name_at,
+)
 from visualjudge.vision.drawing.tags import text_bitmap
 
 
@@ -63,11 +69,15 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
         items = scene.masks.items
         index = covering([item.mask for item in items], scene.size)
         return Grid(
-            cell_side(scene.size), index, {k: item.label for k, item in enumerate(items, start=1)}
+            cell_side(scene.size),
+            index,
+            {k: item.label for k, item in enumerate(items, start=1)},
         )
     united = scene.once(merged_by_label)
     order = class_order(None if region else scene.classes, list(united))
-    labels = {number: label for number, label in enumerate(order, start=1) if label in united}
+    labels = {
+        number: label for number, label in enumerate(order, start=1) if label in united
+    }
     index = covering([united[label] for label in labels.values()], scene.size)
     return Grid(cell_side(scene.size), np.array([0, *labels])[index], labels)
 
@@ -101,7 +111,9 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
         bottom, right = -(-mask.xyxy[3] // cell), -(-mask.xyxy[2] // cell)
         here = np.s_[top:bottom, left:right]
         offset = mask.top - top * cell, mask.left - left * cell
-        count = _counts(mask.crop.view(np.uint8), *offset, cell, bottom - top, right - left)
+        count = _counts(
+            mask.crop.view(np.uint8), *offset, cell, bottom - top, right - left
+        )
         more = count > most[here]
         most[here][more] = count[more]
         best[here][more] = number
@@ -117,7 +129,9 @@ def _counts(
     whole[down : down + crop.shape[0], across : across + crop.shape[1]] = crop
     narrow = np.uint8 if cell < 256 else np.uint32  # holds the sum of a cell's column
     columns = whole.reshape(rows, cell, cols * cell).sum(axis=1, dtype=narrow)
-    counts: NDArray[np.intp] = columns.reshape(rows, cols, cell).sum(axis=2, dtype=np.intp)
+    counts: NDArray[np.intp] = columns.reshape(rows, cols, cell).sum(
+        axis=2, dtype=np.intp
+    )
     return counts
 
 
@@ -147,7 +161,9 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
     return Encoded(pixels, None, legend, colors)
 
 
-def _label_legend(classes: Sequence[str] | None, grid: Grid) -> tuple[dict[str, RGB], str | None]:
+def _label_legend(
+    classes: Sequence[str] | None, grid: Grid
+) -> tuple[dict[str, RGB], str | None]:
     colors, legend = label_colors(classes, list(grid.labels.values()))
     if legend is None or grid.cell < SMALLEST_NUMBERED:
         return colors, legend
@@ -167,7 +183,9 @@ def _index_legend(grid: Grid) -> str | None:
 
 # Return, for each number, a cell in its colour with the number written in it, and a mask that is 0
 # where the cell is blended with the photograph, that is, outside the digits. Number 0 is black.
-def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _tiles(
+    grid: Grid, fills: Mapping[int, RGB]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     cell = grid.cell
     tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
     covers = np.zeros(tiles.shape[:3], dtype=np.uint8)
@@ -175,12 +193,16 @@ def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDA
         tiles[number] = fills[number]
         if cell >= SMALLEST_NUMBERED:
             covers[number], ink = _number_tile(str(number), cell)
-            cv2.copyTo(cv2.cvtColor(ink, cv2.COLOR_GRAY2BGR), covers[number], tiles[number])
+            cv2.copyTo(
+                cv2.cvtColor(ink, cv2.COLOR_GRAY2BGR), covers[number], tiles[number]
+            )
     return tiles, covers
 
 
 # Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time.
-def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]) -> None:
+def _mix(
+    pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]
+) -> None:
     filled = np.ones_like(covers)
     filled[0] = 0
     rows = max(1, _PIXELS_AT_ONCE // (pixels.shape[1] * grid.cell))
@@ -195,10 +217,14 @@ def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[n
 
 
 # Place the tiles given by ``index`` side by side, cropped to (height, width) ``size``.
-def _spread(tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size) -> NDArray[np.uint8]:
+def _spread(
+    tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size
+) -> NDArray[np.uint8]:
     side = tiles.shape[1]
     lines = tiles.reshape(len(tiles) * side, -1)
-    which = (index[:, None] * side + np.arange(side)[:, None]).reshape(-1, index.shape[1])
+    which = (index[:, None] * side + np.arange(side)[:, None]).reshape(
+        -1, index.shape[1]
+    )
     whole = np.take(lines, which[: size[0]], axis=0)
     whole = whole.reshape(size[0], index.shape[1] * side, *tiles.shape[3:])
     return np.ascontiguousarray(whole[:, : size[1]])
@@ -211,7 +237,9 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
     ink = _digits(number, side)
     reach = max(1, round(side / 32))
     shape = cv2.MORPH_ELLIPSE if reach > 1 else cv2.MORPH_CROSS
-    rim = cv2.dilate(ink, cv2.getStructuringElement(shape, (2 * reach + 1, 2 * reach + 1)))
+    rim = cv2.dilate(
+        ink, cv2.getStructuringElement(shape, (2 * reach + 1, 2 * reach + 1))
+    )
     cover = (rim > 96).view(np.uint8)
     return cover, ink
 

@@ -150,7 +150,9 @@ def ink_on(color: RGB) -> RGB:
 @lru_cache(maxsize=1)
 def _candidates() -> FloatArray:
     drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
-    saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(np.float64)
+    saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(
+        np.float64
+    )
     return saturated
 
 
@@ -190,7 +192,8 @@ def _random_colors(count: int) -> tuple[RGB, ...]:
         red, green, blue = drawn.pop()
         strong = max(red, green, blue) - min(red, green, blue) >= _RANDOM_CHROMA
         if strong and all(
-            abs(red - r) + abs(green - g) + abs(blue - b) >= max(apart, 1) for r, g, b in chosen
+            abs(red - r) + abs(green - g) + abs(blue - b) >= max(apart, 1)
+            for r, g, b in chosen
         ):
             chosen.append((red, green, blue))
             misses = 0

@@ -53,7 +53,9 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
         for anchor in anchors
         if (line := _fitting(anchor.label, font, size)) is not None
     ]
-    patches = [(anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines]
+    patches = [
+        (anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines
+    ]
     taken, gap = _Taken(size), line_width(size)
     for anchor, patch in patches:
         if _hidden_by(anchor, patch):
@@ -84,14 +86,20 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     pad_x, pad_y = max(2, font // 4), max(1, font // 10)
     top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
     parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
-    beyond = [one.getbbox(run.text, anchor="ls") for run, one in parts if run.font or run.shaped]
+    beyond = [
+        one.getbbox(run.text, anchor="ls")
+        for run, one in parts
+        if run.font or run.shaped
+    ]
     top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
     descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
     width = int(np.ceil(sum(one.getlength(run.text) for run, one in parts))) + 2 * pad_x
     image = Image.new("L", (width, top + descent + 2 * pad_y))
     x = float(pad_x)
     for run, one in parts:
-        ImageDraw.Draw(image).text((x, pad_y + top), run.text, fill=255, font=one, anchor="ls")
+        ImageDraw.Draw(image).text(
+            (x, pad_y + top), run.text, fill=255, font=one, anchor="ls"
+        )
         x += one.getlength(run.text)
     bitmap = np.asarray(image)
     bitmap.setflags(write=False)
@@ -103,9 +111,13 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
     # 2.6 % of the geometric mean of the sides
     font = int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
-    area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
+    area = sum(
+        (len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors
+    )
     allowed = _CROWDED * size[0] * size[1]
-    return font if area <= allowed else max(smallest, int(font * (allowed / area) ** 0.5))
+    return (
+        font if area <= allowed else max(smallest, int(font * (allowed / area) ** 0.5))
+    )
 
 
 # Return the text and letter size of a label that fit the image: first smaller letters, then a
@@ -129,7 +141,10 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
 # Return whether a tag of this size could cover half of the object, which is then kept free of tags.
 def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
     x1, y1, x2, y2 = anchor.box
-    return not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * patch.shape[0] * patch.shape[1]
+    return (
+        not anchor.centered
+        and (x2 - x1) * (y2 - y1) < 2 * patch.shape[0] * patch.shape[1]
+    )
 
 
 # Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white.
@@ -144,7 +159,9 @@ def _patch(text: str, font: int, color: RGB) -> np.ndarray:
 # Return positions (x, y) for the corner of a tag of ``shape`` inside the image, best first. For a
 # box: above its corners, below, inside at the corners, beside; for a centred tag: the middle, then
 # around it.
-def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
+def _spots(
+    anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int
+) -> Iterator[Point]:
     high, wide = shape[:2]
     corners = (
         _around_middle(anchor.box, high, wide)
@@ -159,14 +176,22 @@ def _around_middle(box: Box, high: int, wide: int) -> Iterator[Point]:
     x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
     yield x, y
     rows = (-1, 1, -2, 2, -3, 3)
-    yield from ((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1))
+    yield from (
+        (x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1)
+    )
 
 
-def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> Iterator[Point]:
+def _around_box(
+    box: Box, high: int, wide: int, size: Size, gap: int
+) -> Iterator[Point]:
     x1, y1, x2, y2 = box
     above, below, right = y1 - high - gap, y2 + gap, x2 - wide
-    yield from ((x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right))
-    inner = [(x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)]
+    yield from (
+        (x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)
+    )
+    inner = [
+        (x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)
+    ]
     beside = [
         (x, y)
         for y in (y1, y2 - high)
@@ -187,7 +212,9 @@ class _Taken:
 
     def __init__(self, size: Size) -> None:
         self._step = max(1, max(size) // _COARSE)
-        self._map = np.zeros((size[0] // self._step + 1, size[1] // self._step + 1), dtype=np.bool_)
+        self._map = np.zeros(
+            (size[0] // self._step + 1, size[1] // self._step + 1), dtype=np.bool_
+        )
 
     def add(self, box: Box) -> None:
         self._map[self._window(*box)] = True
@@ -199,7 +226,9 @@ class _Taken:
         least, best = -1, (0, 0)
         for x, y in spots:
             covered = int(
-                np.count_nonzero(self._map[self._window(x, y, x + shape[1], y + shape[0])])
+                np.count_nonzero(
+                    self._map[self._window(x, y, x + shape[1], y + shape[0])]
+                )
             )
             if covered == 0:
                 return x, y
@@ -209,4 +238,6 @@ class _Taken:
 
     def _window(self, x1: int, y1: int, x2: int, y2: int) -> tuple[slice, slice]:
         step = self._step
-        return slice(max(0, y1) // step, -(-y2 // step)), slice(max(0, x1) // step, -(-x2 // step))
+        return slice(max(0, y1) // step, -(-y2 // step)), slice(
+            max(0, x1) // step, -(-x2 // step)
+        )

@@ -70,7 +70,9 @@ def graded(
     kept: list[Graded] = []
     if with_truth:
         right = start if row.clean is None else row.clean(start)
-        kept.append(Graded(error_type, 0.0, right, score(task, right, truth, **options)))
+        kept.append(
+            Graded(error_type, 0.0, right, score(task, right, truth, **options))
+        )
     for severity, prediction in perturbed(
         task, error_type, start, scene, seed=seed, key=key, pairing=pairing
     ):

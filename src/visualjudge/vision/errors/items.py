@@ -24,7 +24,8 @@ def classification(truth: Items, severity: float, scene: ErrorScene, rng: Rng) -
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
     struck = set(order[: counted(severity, len(order))].tolist())
     renamed = (
-        replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items)
+        replace(item, label=wrong[k]) if k in struck else item
+        for k, item in enumerate(truth.items)
     )
     return truth.with_items(renamed)
 
@@ -55,8 +56,17 @@ def item_errors(
 ) -> tuple[ErrorType, ...]:
     """Return the five errors of a type of labelled items, from those that depend on the type."""
     return (
-        ErrorType(type, "classification", classification, two_labels, None, matched.classification),
-        ErrorType(type, "localization", localization, something, None, matched.localization),
+        ErrorType(
+            type,
+            "classification",
+            classification,
+            two_labels,
+            None,
+            matched.classification,
+        ),
+        ErrorType(
+            type, "localization", localization, something, None, matched.localization
+        ),
         ErrorType(type, "duplicate", duplicate, something, None, matched.duplicate),
         ErrorType(type, "background", background, something, None, matched.background),
         ErrorType(type, "missed", missed, something, None, matched.missed),

@@ -103,7 +103,9 @@ class ItemErrors:
 
     moves: Moves
 
-    def localization(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
+    def localization(
+        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+    ) -> Items:
         """Give each item a small error of its own, and move all items together to one side or the
         other.
 
@@ -118,17 +120,24 @@ class ItemErrors:
         step = severity * steps[side(severity, scene.levels, rng)]
         return truth.with_items(self.moves.shifted(item, *step) for item in items)
 
-    def background(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
+    def background(
+        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+    ) -> Items:
         """Add one false item to the others, of which more are placed where there is no object as
         severity increases.
         """
         items, places = self._traded(truth, severity, scene, rng, lambda n: range(n))
         like = truth.items[int(rng.integers(len(truth.items)))]
-        box, target = self.moves.box(like), elsewhere(self.moves.box(like), scene.size, rng, places)
+        box, target = (
+            self.moves.box(like),
+            elsewhere(self.moves.box(like), scene.size, rng, places),
+        )
         extra = self.moves.shifted(like, target[0] - box[0], target[1] - box[1])
         return truth.with_items([*items, extra] if items else truth.items)
 
-    def duplicate(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
+    def duplicate(
+        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+    ) -> Items:
         """Duplicate half of the items, and place more of them where there is no object as severity
         increases.
         """
@@ -139,7 +148,9 @@ class ItemErrors:
         items, _ = self._traded(truth, severity, scene, rng, with_twins)
         return truth.with_items(items or truth.items)
 
-    def missed(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
+    def missed(
+        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+    ) -> Items:
         """Remove a quarter of the items, and place more of the others where there is no object as
         severity increases.
         """
@@ -150,13 +161,16 @@ class ItemErrors:
         items, _ = self._traded(truth, severity, scene, rng, without_some)
         return truth.with_items(items or truth.items)
 
-    def classification(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
+    def classification(
+        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+    ) -> Items:
         """Exchange the labels of items of similar shape; if all items have one label, change the
         label of more items as severity increases.
         """
         items = self._rough(truth.items, scene, rng)
         pairs = like_pairs(
-            [item.label for item in items], [self.moves.box(item) for item in truth.items]
+            [item.label for item in items],
+            [self.moves.box(item) for item in truth.items],
         )
         if pairs:
             for k in rng.permutation(len(pairs))[: exchanged(severity, len(pairs))]:
@@ -167,7 +181,9 @@ class ItemErrors:
                 )
             return truth.with_items(items)
         wrong = scene.wrong_label(items[0].label, rng)
-        struck = set(rng.permutation(len(items))[: exchanged(severity, len(items))].tolist())
+        struck = set(
+            rng.permutation(len(items))[: exchanged(severity, len(items))].tolist()
+        )
         return truth.with_items(
             replace(x, label=wrong) if k in struck else x for k, x in enumerate(items)
         )
@@ -216,10 +232,16 @@ class ItemErrors:
             return None
         free = []
         for far in DECOYS_FAR:
-            for angle in rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES:
-                step = far * np.array([(x2 - x1) * np.cos(angle), (y2 - y1) * np.sin(angle)])
+            for angle in (
+                rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES
+            ):
+                step = far * np.array(
+                    [(x2 - x1) * np.cos(angle), (y2 - y1) * np.sin(angle)]
+                )
                 place = (x1 + step[0], y1 + step[1], x2 + step[0], y2 + step[1])
-                if inside(place, scene.size) and all(box_iou(place, one) < APART for one in taken):
+                if inside(place, scene.size) and all(
+                    box_iou(place, one) < APART for one in taken
+                ):
                     free.append(step)
         moves = np.array(free).reshape(-1, 1, 2)
         around = np.array(others).reshape(-1, 4).mean(axis=0) if others else None
@@ -236,7 +258,9 @@ def inside(box: Xyxy, size: Size) -> bool:
     return x1 >= near and y1 >= near and x2 <= size[1] - near and y2 <= size[0] - near
 
 
-def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray] | None:
+def common_steps(
+    boxes: Sequence[Xyxy], size: Size, rng: Rng
+) -> list[FloatArray] | None:
     """Return two steps (x, y) to different sides that keep all boxes on the image and lower their
     mean IoU with the original boxes to ½ (0.7 at most, if room is limited); None if there are none.
     """
@@ -247,7 +271,12 @@ def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray
     def mean_iou(step: FloatArray) -> float:
         moved = corners + np.tile(step, 2)
         return float(
-            np.mean([box_iou(tuple(a), tuple(b)) for a, b in zip(corners, moved, strict=True)])
+            np.mean(
+                [
+                    box_iou(tuple(a), tuple(b))
+                    for a, b in zip(corners, moved, strict=True)
+                ]
+            )
         )
 
     angles = rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES
@@ -287,7 +316,8 @@ def two_sides(
     if around is not None:
         centres.append((around[:2] + around[2:]) / 2 / size[::-1])
     change = np.concatenate(
-        [moved - middle, *(np.abs(moved - at) - np.abs(middle - at) for at in centres)], axis=2
+        [moved - middle, *(np.abs(moved - at) - np.abs(middle - at) for at in centres)],
+        axis=2,
     ).mean(axis=1)
     alone = np.abs(change[:, :2]).sum(axis=1)
     together = np.abs(change[:, None] + change[None]).sum(axis=2)

@@ -14,7 +14,9 @@ from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 BISECTIONS = 24
 
 
-def smooth_field(size: Size, rng: np.random.Generator, *, grain: float = 0.15) -> FloatArray:
+def smooth_field(
+    size: Size, rng: np.random.Generator, *, grain: float = 0.15
+) -> FloatArray:
     """Return a smooth random field of (height, width) ``size``: float64, zero median, largest
     magnitude 1.
 
@@ -22,7 +24,9 @@ def smooth_field(size: Size, rng: np.random.Generator, *, grain: float = 0.15) -
     """
     height, width = size
     cells = max(2, round(1 / grain))
-    knots = rng.standard_normal((max(2, round(cells * height / max(size))) + 1, cells + 1))
+    knots = rng.standard_normal(
+        (max(2, round(cells * height / max(size))) + 1, cells + 1)
+    )
     field = cv2.resize(knots, (width, height), interpolation=cv2.INTER_CUBIC)
     field = field - np.median(field)
     return np.asarray(field / max(float(np.abs(field).max()), 1e-9), dtype=np.float64)
@@ -49,7 +53,9 @@ def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
     angle = rng.uniform(0, 2 * np.pi)
     rows, cols = np.mgrid[:height, :width]
     along = cols * np.cos(angle) + rows * np.sin(angle)
-    return np.asarray(along + 0.15 * max(size) * smooth_field(size, rng), dtype=np.float64)
+    return np.asarray(
+        along + 0.15 * max(size) * smooth_field(size, rng), dtype=np.float64
+    )
 
 
 def reach(similarity: Callable[[float], float], target: float) -> float:
@@ -74,7 +80,9 @@ def box_iou(first: Xyxy, second: Xyxy) -> float:
     return inter / union if union > 0 else 0.0
 
 
-def elsewhere(box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]) -> Xyxy:
+def elsewhere(
+    box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]
+) -> Xyxy:
     """Return a box of about the same size on the image, with the least overlap with ``taken`` in 20
     random tries.
     """
@@ -86,7 +94,10 @@ def elsewhere(box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]
         h = min((box[3] - box[1]) * scale, height * 0.8)
         x, y = rng.uniform(0, width - w), rng.uniform(0, height - h)
         tries.append((x, y, x + w, y + h))
-    return min(tries, key=lambda one: max((box_iou(one, other) for other in taken), default=0.0))
+    return min(
+        tries,
+        key=lambda one: max((box_iou(one, other) for other in taken), default=0.0),
+    )
 
 
 def _area(box: Xyxy) -> float:

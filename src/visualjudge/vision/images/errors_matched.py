@@ -25,7 +25,9 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     ``first`` if it shows structures.
     """
 
-    def matched(truth: WholeImage, severity: float, scene: ErrorScene, rng: Rng) -> WholeImage:
+    def matched(
+        truth: WholeImage, severity: float, scene: ErrorScene, rng: Rng
+    ) -> WholeImage:
         if first:
             return _bent(error(truth, MILD, scene, rng), severity, rng)
         found: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
@@ -39,9 +41,12 @@ def _bent(found: WholeImage, severity: float, rng: Rng) -> WholeImage:
     height, width = found.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)
-    step = np.float32(REACH * max(height, width) * severity) * np.sqrt(quiet).astype(np.float32)
+    step = np.float32(REACH * max(height, width) * severity) * np.sqrt(quiet).astype(
+        np.float32
+    )
     down, right = (
-        smooth_field((height, width), rng, grain=GRAIN).astype(np.float32) for _ in range(2)
+        smooth_field((height, width), rng, grain=GRAIN).astype(np.float32)
+        for _ in range(2)
     )
     drawn = cv2.remap(
         found.pixels,
@@ -56,5 +61,10 @@ def _bent(found: WholeImage, severity: float, rng: Rng) -> WholeImage:
 residual = displaced(errors.residual, first=True)
 oversmoothing, pixel_noise, colour_shift, blocking = (
     displaced(error)
-    for error in (errors.oversmoothing, errors.pixel_noise, errors.colour_shift, errors.blocking)
+    for error in (
+        errors.oversmoothing,
+        errors.pixel_noise,
+        errors.colour_shift,
+        errors.blocking,
+    )
 )

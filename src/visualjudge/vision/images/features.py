@@ -60,7 +60,9 @@ def measured(pixels: Pixels) -> Source:
     middle = np.ascontiguousarray(pixels[top : top + FINE, left : left + FINE])
     gray = np.asarray(cv2.cvtColor(middle, cv2.COLOR_RGB2GRAY), dtype=np.float32)
     red, green, blue = cv2.split(middle)
-    specks = cv2.morphologyEx(cv2.min(cv2.min(red, green), blue), cv2.MORPH_TOPHAT, SPECK)
+    specks = cv2.morphologyEx(
+        cv2.min(cv2.min(red, green), blue), cv2.MORPH_TOPHAT, SPECK
+    )
     return Source(
         pixels,
         small,
@@ -135,7 +137,9 @@ def _gains(output: Source, given: Source) -> dict[str, float]:
     calm = bright <= max(12.0, float(bright.mean()) * 2)
     return {
         "gain": gain,
-        "left": float((output.specks * bright).sum() / max(float((bright * bright).sum()), 1.0)),
+        "left": float(
+            (output.specks * bright).sum() / max(float((bright * bright).sum()), 1.0)
+        ),
         "collateral": _log_mean(np.abs(output.gray - given.gray), calm),
         "lost": _log_mean(np.abs(output.smooth - given.smooth), calm),
     }
@@ -158,7 +162,9 @@ def _structure(one: np.ndarray, two: np.ndarray) -> float:
 
 # Return the log of the mean difference from the smoothed image, in the flatter half of the image.
 def _flat_noise(gray: Plane, smooth: Plane) -> float:
-    slope = cv2.magnitude(cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
+    slope = cv2.magnitude(
+        cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
+    )
     flat = slope <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
     return _log_mean(np.abs(gray - smooth), flat)
 

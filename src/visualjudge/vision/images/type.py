@@ -16,7 +16,14 @@ from visualjudge.vision.images import (
     record,
     score,
 )
-from visualjudge.vision.rows import Encoding, ErrorType, Metric, Misreading, PredictionType, Task
+from visualjudge.vision.rows import (
+    Encoding,
+    ErrorType,
+    Metric,
+    Misreading,
+    PredictionType,
+    Task,
+)
 from visualjudge.vision.view import Features, Given
 
 
@@ -38,7 +45,8 @@ def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
     elif prompts[0]:
         sentences.append(
             asset.part(
-                "instruction" if scene.task.instructed else "text_prompt", {"prompt": prompts[0]}
+                "instruction" if scene.task.instructed else "text_prompt",
+                {"prompt": prompts[0]},
             )
         )
     return sentences
@@ -60,7 +68,13 @@ GENERATION = PredictionType(
     is_image=True,
     tasks=(
         Task("generation_controllable", "controllable image generation", "generation"),
-        Task("generation_editing", "image editing", "generation", instructed=True, edits=True),
+        Task(
+            "generation_editing",
+            "image editing",
+            "generation",
+            instructed=True,
+            edits=True,
+        ),
         Task(
             "generation_inpainting_high_level",
             "high-level image inpainting",
@@ -97,7 +111,12 @@ RESTORATION = replace(
         Task("lowlevel-deblur", "image deblurring", "restoration", restored=True),
         Task("lowlevel-derain", "image deraining", "restoration", restored=True),
         Task("lowlevel-desnow", "image desnowing", "restoration", restored=True),
-        Task("lowlevel-super-resolution", "image super-resolution", "restoration", restored=True),
+        Task(
+            "lowlevel-super-resolution",
+            "image super-resolution",
+            "restoration",
+            restored=True,
+        ),
     ),
     encodings=(replace(GENERATION.encodings[0], type="restoration"),),
     metrics=(
@@ -113,10 +132,20 @@ RESTORATION = replace(
             matched=matched.residual,
         ),
         ErrorType(
-            "restoration", "oversmoothing", errors.oversmoothing, matched=matched.oversmoothing
+            "restoration",
+            "oversmoothing",
+            errors.oversmoothing,
+            matched=matched.oversmoothing,
         ),
-        ErrorType("restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise),
-        ErrorType("restoration", "colour_shift", errors.colour_shift, matched=matched.colour_shift),
+        ErrorType(
+            "restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise
+        ),
+        ErrorType(
+            "restoration",
+            "colour_shift",
+            errors.colour_shift,
+            matched=matched.colour_shift,
+        ),
         ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
     ),
     misreadings=(

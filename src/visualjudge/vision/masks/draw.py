@@ -64,7 +64,8 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
     by_class, legend = label_colors(scene.classes, labels)
     by_instance = style.colors == "instance"
     colors: list[RGB] = [
-        color_at(k) if by_instance else by_class[label] for k, label in enumerate(labels)
+        color_at(k) if by_instance else by_class[label]
+        for k, label in enumerate(labels)
     ]
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
@@ -72,9 +73,14 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
     paint(pixels, base, layers, colors, style.opacity)
     if style.boxes:
         for k in layers.order:
-            dashed_outline(pixels, items[k].mask.xyxy, colors[k], line_width(scene.size))
+            dashed_outline(
+                pixels, items[k].mask.xyxy, colors[k], line_width(scene.size)
+            )
     if style.tags:
-        draw_tags(pixels, [Anchor(labels[k], colors[k], items[k].mask.xyxy) for k in layers.order])
+        draw_tags(
+            pixels,
+            [Anchor(labels[k], colors[k], items[k].mask.xyxy) for k in layers.order],
+        )
     if by_instance:
         return Encoded(pixels)
     return Encoded(pixels, None, legend, by_class)
@@ -92,7 +98,8 @@ def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     if style.tags:
         squares = scene.once(_inner_squares)
         anchors = [
-            Anchor(labels[k], colors[labels[k]], squares[k], centered=True) for k in layers.order
+            Anchor(labels[k], colors[labels[k]], squares[k], centered=True)
+            for k in layers.order
         ]
         draw_tags(pixels, anchors)
     return Encoded(pixels, None, legend, colors)
@@ -123,10 +130,15 @@ def inner_square(mask: Mask) -> Box:
     small = np.ascontiguousarray(mask.crop[step // 2 :: step, step // 2 :: step])
     if not small.any():
         small, step = mask.crop, 1
-    framed = cv2.copyMakeBorder(small.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0,))
+    framed = cv2.copyMakeBorder(
+        small.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0,)
+    )
     depth = cv2.distanceTransform(framed, cv2.DIST_C, 3)
     _, reach, _, (col, row) = cv2.minMaxLoc(depth)
-    x, y = mask.left + (col - 1) * step + step // 2, mask.top + (row - 1) * step + step // 2
+    x, y = (
+        mask.left + (col - 1) * step + step // 2,
+        mask.top + (row - 1) * step + step // 2,
+    )
     half = max(0, int((reach - 0.5) * step))
     return x - half, y - half, x + half + 1, y + half + 1
 
@@ -148,4 +160,6 @@ def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
 
 
 def _edge_bands(scene: Scene) -> tuple[Mask, ...]:
-    return tuple(edge_band(item.mask, line_width(scene.size)) for item in scene.masks.items)
+    return tuple(
+        edge_band(item.mask, line_width(scene.size)) for item in scene.masks.items
+    )

@@ -33,7 +33,10 @@ MOST_EATEN = 0.75
 def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
     """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
     return truth.with_items(
-        [replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items]
+        [
+            replace(item, mask=_displaced(item.mask, severity, rng))
+            for item in truth.items
+        ]
     )
 
 
@@ -74,7 +77,9 @@ def semantic_clean(truth: Masks) -> Masks:
     return merged(truth, list(truth.items))
 
 
-def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
+def semantic_classification(
+    truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+) -> Masks:
     """A growing part of every segment gets another label of the data set."""
     out = list(truth.items)
     for k, item in enumerate(truth.items):
@@ -85,7 +90,9 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
     return merged(truth, out)
 
 
-def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
+def semantic_boundary(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: Rng
+) -> Masks:
     """All boundaries are bent by one smooth displacement of up to 12 % of the longer side."""
     height, width = truth.size
     reach_px = np.float32(0.12 * max(truth.size) * severity)
@@ -93,16 +100,22 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: Rn
     rows += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
     cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
     label_map = numbered(truth)
-    bent = cv2.remap(label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
+    bent = cv2.remap(
+        label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE
+    )
     return renumbered(truth, bent)
 
 
-def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: Rng) -> Masks:
+def semantic_missed(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: Rng
+) -> Masks:
     """A growing part of every segment loses its label."""
     return merged(truth, list(eaten(truth, severity, _scene, rng).items))
 
 
-def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
+def semantic_background(
+    truth: Masks, severity: float, scene: ErrorScene, rng: Rng
+) -> Masks:
     """A region of a class that is not in the image grows to cover up to half of the image."""
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
@@ -112,7 +125,10 @@ def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: R
         smooth_field(truth.size, rng, grain=0.3),
         0.5 * severity,
     )
-    items = [replace(item, mask=mask_from_array(item.mask.dense() & ~blob)) for item in truth.items]
+    items = [
+        replace(item, mask=mask_from_array(item.mask.dense() & ~blob))
+        for item in truth.items
+    ]
     return merged(truth, [*items, Instance(label, mask_from_array(blob))])
 
 
@@ -131,7 +147,11 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
     order = sweep(truth.size, rng)
     kept = item.mask.dense() & ~lowest_share(item.mask.dense(), order, severity)
     return truth.with_items(
-        [replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))]
+        [
+            replace(
+                item, mask=mask_from_array(kept | lowest_share(other, order, severity))
+            )
+        ]
     )
 
 
@@ -154,7 +174,9 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
 
 
 # Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 × severity.
-def _bisected(mask: Mask, severity: float, changed: Callable[[float], BoolArray]) -> Mask:
+def _bisected(
+    mask: Mask, severity: float, changed: Callable[[float], BoolArray]
+) -> Mask:
     dense = mask.dense()
     share = reach(lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity)
     return mask_from_array(changed(share))
@@ -201,7 +223,9 @@ def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
 def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
     x1, y1, x2, y2 = (round(v) for v in box)
     width, height = max(1, x2 - x1), max(1, y2 - y1)
-    crop = cv2.resize(mask.crop.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+    crop = cv2.resize(
+        mask.crop.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST
+    )
     full = np.zeros(mask.size, dtype=np.uint8)
     target = full[y1 : y1 + height, x1 : x1 + width]
     target[:] = crop[: target.shape[0], : target.shape[1]]
@@ -216,7 +240,10 @@ def numbered(truth: Masks) -> np.ndarray:
 
 
 def renumbered(truth: Masks, label_map: np.ndarray) -> Masks:
-    items = [replace(x, mask=mask_from_array(label_map == k)) for k, x in enumerate(truth.items, 1)]
+    items = [
+        replace(x, mask=mask_from_array(label_map == k))
+        for k, x in enumerate(truth.items, 1)
+    ]
     return merged(truth, items)
 
 
@@ -224,13 +251,17 @@ def merged(truth: Masks, items: list[Instance]) -> Masks:
     """Return one segment per label, sorted by label, without empty segments."""
     classes = sorted(truth.with_items(items).union_by_label().items())
     return truth.with_items(
-        Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any()
+        Instance(label, mask_from_array(dense))
+        for label, dense in classes
+        if dense.any()
     )
 
 
 def _other_objects(truth: Masks, scene: ErrorScene) -> list[Mask]:
     region = truth.items[0].mask.dense()
-    return [mask for mask in scene.others if mask.area and not (mask.dense() & region).any()]
+    return [
+        mask for mask in scene.others if mask.area and not (mask.dense() & region).any()
+    ]
 
 
 def another_object(truth: Masks, scene: ErrorScene) -> bool:

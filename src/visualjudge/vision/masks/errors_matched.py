@@ -22,7 +22,8 @@ def _box(item: Instance) -> Xyxy:
 
 def _shifted(item: Instance, x: float, y: float) -> Instance:
     return replace(
-        item, mask=mask_from_array(errors.translated(item.mask.dense(), round(x), round(y)))
+        item,
+        mask=mask_from_array(errors.translated(item.mask.dense(), round(x), round(y))),
     )
 
 

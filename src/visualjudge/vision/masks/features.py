@@ -9,4 +9,6 @@ from visualjudge.vision.view_items import region_features
 
 def mask_features(found: Masks, given: Given) -> Features:
     """Return the features of the masks of one image."""
-    return region_features(given.view, [item.label for item in found.items], found.regions())
+    return region_features(
+        given.view, [item.label for item in found.items], found.regions()
+    )

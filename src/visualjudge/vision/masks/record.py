@@ -80,7 +80,10 @@ class Masks(LabelledItems):
     def scaled(self, size: Size, target: Size) -> Masks:
         return Masks(
             target,
-            tuple(replace(item, mask=resized_mask(item.mask, target)) for item in self.items),
+            tuple(
+                replace(item, mask=resized_mask(item.mask, target))
+                for item in self.items
+            ),
         )
 
     def check(self, size: Size) -> None:
@@ -125,7 +128,10 @@ def label_map_from_arrays(given: Any) -> Any:
     values = payload.get("label_map")
     if values is None or isinstance(values, str | Path):
         return given
-    return {**payload, "label_map": shaped(values, "label_map", ("H", "W"), "int", "biu")}
+    return {
+        **payload,
+        "label_map": shaped(values, "label_map", ("H", "W"), "int", "biu"),
+    }
 
 
 def region_from_arrays(given: Any) -> Any:
@@ -148,7 +154,9 @@ def read_segments(payload: Payload, reading: ReadContext) -> Masks:
             with in_field("label_map"):
                 samples = read_samples(fields.path(values, reading.root))[0]
                 values = single_channel(samples, "colours are no class numbers")
-        return masks_from_label_map(values, _classes(payload.get("classes")), unlabelled=UNLABELLED)
+        return masks_from_label_map(
+            values, _classes(payload.get("classes")), unlabelled=UNLABELLED
+        )
     return _read_items(fields.objects(payload, "segments"), "segments", reading)
 
 
@@ -156,7 +164,10 @@ def read_region(payload: Payload, reading: ReadContext) -> Masks:
     """Read a referring payload."""
     if "segmentation" not in payload:
         raise DataError("segmentation: the field is missing")
-    region = {"label": reading.expression or "region", "segmentation": payload["segmentation"]}
+    region = {
+        "label": reading.expression or "region",
+        "segmentation": payload["segmentation"],
+    }
     return _read_items([region], "", reading)
 
 
@@ -174,16 +185,26 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
             )
         size = mask.size
         read.append(
-            Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item))
+            Instance(
+                fields.label(item, where),
+                mask,
+                fields.score(item, where),
+                fields.crowd(item),
+            )
         )
     return Masks(size or (0, 0), tuple(read))
 
 
 def _classes(classes: Any) -> dict[int, str]:
     if not isinstance(classes, Mapping):
-        raise DataError('classes: must be an object of number to name, such as {"1": "road"}')
+        raise DataError(
+            'classes: must be an object of number to name, such as {"1": "road"}'
+        )
     try:
-        names = {int(key): fields.label({"label": classes[key]}, "classes") for key in classes}
+        names = {
+            int(key): fields.label({"label": classes[key]}, "classes")
+            for key in classes
+        }
     except ValueError:
         raise DataError(
             'classes: contains a key that is not a number; write {"1": "road"}'
@@ -241,4 +262,6 @@ def told_size(name: str, payload: Payload) -> Size | None:
 
 def corners(found: Masks) -> FloatArray:
     """Return the corners of the masks' bounding boxes, n×4."""
-    return np.array([item.mask.xyxy for item in found.items], dtype=np.float64).reshape(-1, 4)
+    return np.array([item.mask.xyxy for item in found.items], dtype=np.float64).reshape(
+        -1, 4
+    )

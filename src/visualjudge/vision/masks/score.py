@@ -12,7 +12,11 @@ from visualjudge.core.records import FloatArray
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import packed_rle
 from visualjudge.vision.raster.overlaps import mask_ious
-from visualjudge.vision.scoring.matching import crowds, labelled_f1, labelled_f1_by_class
+from visualjudge.vision.scoring.matching import (
+    crowds,
+    labelled_f1,
+    labelled_f1_by_class,
+)
 
 
 def mask_f1(
@@ -27,7 +31,9 @@ def mask_f1(
     return labelled_f1(prediction, truth, mask_similarity, class_of_interest)
 
 
-def mask_f1_by_class(prediction: Masks, truth: Masks, labels: Sequence[str]) -> list[float]:
+def mask_f1_by_class(
+    prediction: Masks, truth: Masks, labels: Sequence[str]
+) -> list[float]:
     """Return :func:`mask_f1` with each of ``labels`` as the class of interest."""
     _same_size(prediction, truth)
     return labelled_f1_by_class(prediction, truth, mask_similarity, labels)
@@ -35,7 +41,9 @@ def mask_f1_by_class(prediction: Masks, truth: Masks, labels: Sequence[str]) -> 
 
 def mask_similarity(found: Sequence[Instance], real: Sequence[Instance]) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd region."""
-    return mask_ious([item.mask for item in found], [item.mask for item in real], crowds(real))
+    return mask_ious(
+        [item.mask for item in found], [item.mask for item in real], crowds(real)
+    )
 
 
 def coco_annotation(item: Instance) -> dict[str, Any]:

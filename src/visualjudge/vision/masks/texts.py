@@ -65,7 +65,11 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
         cv2.fillPoly(scratch, [tried], (1,), offset=corner)
         filled = cv2.countNonZero(scratch)
         apart = cv2.norm(scratch, part, cv2.NORM_HAMMING)  # number of differing pixels
-        return tried if filled + area - apart >= LEAST_IOU * (filled + area + apart) else None
+        return (
+            tried
+            if filled + area - apart >= LEAST_IOU * (filled + area + apart)
+            else None
+        )
 
     # IoU nearly always falls with the tolerance: from the usual step, to the coarsest sufficient.
     side, step = area**0.5, _USUAL
@@ -80,7 +84,9 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _approximated(contour: NDArray[np.int32], tolerance: float) -> NDArray[np.int32]:
-    return np.asarray(cv2.approxPolyDP(contour, tolerance, True), np.int32).reshape(-1, 2)
+    return np.asarray(cv2.approxPolyDP(contour, tolerance, True), np.int32).reshape(
+        -1, 2
+    )
 
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -95,7 +101,10 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
             for k, item in enumerate(scene.masks.items, 1)
         ]
     else:
-        heads = [({"label": label}, mask) for label, mask in scene.once(merged_by_label).items()]
+        heads = [
+            ({"label": label}, mask)
+            for label, mask in scene.once(merged_by_label).items()
+        ]
     lines = [
         compact({**head, "polygon": part})
         for head, mask in heads
@@ -117,12 +126,19 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
 def grid_text(scene: Scene, style: TextStyle) -> Encoded:
     """Write the subsampled grid as integers or symbols, one row of cells per line."""
     grid = scene.once(grid_of, merged=not style.ids, region=style.region)
-    return Encoded(text=_symbols(grid) if style.layout == "subsample" else _matrix(grid))
+    return Encoded(
+        text=_symbols(grid) if style.layout == "subsample" else _matrix(grid)
+    )
 
 
 def _matrix(grid: Grid) -> str:
-    legend = {"0": "background", **{str(number): label for number, label in grid.labels.items()}}
-    return _on_lines(grid, legend, "matrix", [compact(row) for row in grid.index.tolist()])
+    legend = {
+        "0": "background",
+        **{str(number): label for number, label in grid.labels.items()},
+    }
+    return _on_lines(
+        grid, legend, "matrix", [compact(row) for row in grid.index.tolist()]
+    )
 
 
 # Write one symbol per number. If numbers exceed the last symbol, they are renumbered, so that no
@@ -150,5 +166,7 @@ def _symbols(grid: Grid) -> str:
 def _on_lines(grid: Grid, legend: dict[str, str], key: str, rows: list[str]) -> str:
     count, across = grid.index.shape
     body = ",\n".join(rows)
-    head = f'"rows":{count},"cols":{across},"cell":{grid.cell},"legend":{compact(legend)}'
+    head = (
+        f'"rows":{count},"cols":{across},"cell":{grid.cell},"legend":{compact(legend)}'
+    )
     return f'{{{head},\n"{key}":[\n{body}\n]}}'

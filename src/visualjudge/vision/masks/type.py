@@ -54,7 +54,11 @@ _INSTANCE = (
         "instance",
         "pixel",
         draw.draw_instances,
-        ("pixel_ss1_m0_o0_l1_c0_b1", "Masks, boxes and labels", draw.MaskStyle(boxes=True)),
+        (
+            "pixel_ss1_m0_o0_l1_c0_b1",
+            "Masks, boxes and labels",
+            draw.MaskStyle(boxes=True),
+        ),
         (
             "pixel_ss1_m0_o0_l1_c1_b1",
             "Masks coloured by instance, boxes and labels",
@@ -71,7 +75,11 @@ _INSTANCE = (
             draw.MaskStyle(boxes=True, canvas="black"),
         ),
         ("pixel_ss1_m0_o0_l1_c0_b0", "Masks with labels", draw.MaskStyle()),
-        ("pixel_ss1_m0_o0_l0_c0_b1", "Masks with boxes", draw.MaskStyle(boxes=True, tags=False)),
+        (
+            "pixel_ss1_m0_o0_l0_c0_b1",
+            "Masks with boxes",
+            draw.MaskStyle(boxes=True, tags=False),
+        ),
     ),
     Encoding(
         "instance",
@@ -105,7 +113,11 @@ INSTANCE = PredictionType(
     partial(record.write_items, "instances"),
     files=partial(record.item_files, "instances"),
     told_size=partial(record.told_size, "instances"),
-    tasks=(Task("instance_segmentation", "instance segmentation", "instance", classed=True),),
+    tasks=(
+        Task(
+            "instance_segmentation", "instance segmentation", "instance", classed=True
+        ),
+    ),
     encodings=(
         *_INSTANCE,
         combo(
@@ -147,10 +159,18 @@ INSTANCE = PredictionType(
     ),
     errors=(
         *items.item_errors(
-            "instance", MATCHED, errors.localization, errors.duplicate, errors.background
+            "instance",
+            MATCHED,
+            errors.localization,
+            errors.duplicate,
+            errors.background,
         ),
         ErrorType(
-            "instance", "boundary", errors.boundary, items.something, matched=matched.boundary
+            "instance",
+            "boundary",
+            errors.boundary,
+            items.something,
+            matched=matched.boundary,
         ),
     ),
     ranked=Ranked("segm", score.coco_annotation, 100),
@@ -171,7 +191,11 @@ def _labelled_pixels(
             "pixel",
             grid.draw_grid,
             ("pixel_ss0_m0", "Coloured grid on the image", on_image),
-            ("pixel_ss0_m1", "Coloured grid on black", replace(on_image, canvas="black")),
+            (
+                "pixel_ss0_m1",
+                "Coloured grid on black",
+                replace(on_image, canvas="black"),
+            ),
         ),
         Encoding(
             type,
@@ -213,8 +237,16 @@ _SEMANTIC = _labelled_pixels(
             "Masks in random colours with labels",
             draw.MaskStyle(colors="random"),
         ),
-        ("pixel_ss1_m0_o1_l1_c0", "Opaque masks with labels", draw.MaskStyle(opacity=1.0)),
-        ("pixel_ss1_m1_o0_l1_c0", "Masks on black with labels", draw.MaskStyle(canvas="black")),
+        (
+            "pixel_ss1_m0_o1_l1_c0",
+            "Opaque masks with labels",
+            draw.MaskStyle(opacity=1.0),
+        ),
+        (
+            "pixel_ss1_m1_o0_l1_c0",
+            "Masks on black with labels",
+            draw.MaskStyle(canvas="black"),
+        ),
         ("pixel_ss1_m0_o0_l0_c0", "Masks", draw.MaskStyle(tags=False)),
     ),
 )
@@ -297,7 +329,14 @@ REFERRING = PredictionType(
     record.write_region,
     files=fields.named_file("segmentation"),
     told_size=partial(record.told_size, ""),
-    tasks=(Task("referring_segmentation", "referring segmentation", "referring", expression=True),),
+    tasks=(
+        Task(
+            "referring_segmentation",
+            "referring segmentation",
+            "referring",
+            expression=True,
+        ),
+    ),
     encodings=(
         *_REFERRING,
         combo(
@@ -317,7 +356,11 @@ REFERRING = PredictionType(
             errors.another_object,
         ),
         ErrorType(
-            "referring", "boundary", errors.boundary, items.something, matched=matched.boundary
+            "referring",
+            "boundary",
+            errors.boundary,
+            items.something,
+            matched=matched.boundary,
         ),
         ErrorType(
             "referring",
@@ -326,7 +369,9 @@ REFERRING = PredictionType(
             items.something,
             matched=MATCHED.localization,
         ),
-        ErrorType("referring", "missed", errors.eaten, items.something, matched=matched.eaten),
+        ErrorType(
+            "referring", "missed", errors.eaten, items.something, matched=matched.eaten
+        ),
     ),
     context=expression,
     look=features.mask_features,

@@ -28,7 +28,9 @@ class PoseStyle:
     canvas: Literal["overlay", "black"] = "overlay"
 
 
-PART_COLORS: dict[str, RGB] = {name: PALETTE[k][1] for k, name in enumerate(KEYPOINT_NAMES)}
+PART_COLORS: dict[str, RGB] = {
+    name: PALETTE[k][1] for k, name in enumerate(KEYPOINT_NAMES)
+}
 _PART_NAMES = {name: PALETTE[k][0] for k, name in enumerate(KEYPOINT_NAMES)}
 # OpenCV uses 32-bit coordinates, and a detector's keypoint can lie anywhere.
 _FARTHEST = 2**30
@@ -38,7 +40,9 @@ def point_radius(size: Size, *, alone: bool) -> int:
     """Return the radius of a keypoint's disc: 0.8 % of the longer side, or 1 % if there are no
     limbs; at least 2 (1 for images below 64 pixels).
     """
-    return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
+    return (
+        1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ def _figures(scene: Scene) -> list[_Figure]:
     people: tuple[Person, ...] = scene.prediction.items
     found = [_figure(number, person) for number, person in enumerate(people)]
     return sorted(
-        (figure for figure in found if any(figure.places)), key=lambda one: -sum(one.extent)
+        (figure for figure in found if any(figure.places)),
+        key=lambda one: -sum(one.extent),
     )
 
 
@@ -70,7 +75,9 @@ def _figure(number: int, person: Person) -> _Figure:
     clipped = person.keypoints[:, :2].clip(-_FARTHEST, _FARTHEST)
     places = [
         (x, y) if there else None
-        for (x, y), there in zip(clipped.round().astype(int).tolist(), present, strict=True)
+        for (x, y), there in zip(
+            clipped.round().astype(int).tolist(), present, strict=True
+        )
     ]
     seen = person.keypoints[person.present, :2]
     extent = np.ptp(seen, axis=0).tolist() if len(seen) else (0.0, 0.0)
@@ -94,7 +101,9 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     if style.limbs:
         for figure in figures:
             # outlines are limited to 1.5 % of the person's extent
-            width = min(line_width(scene.size), max(1, round(0.015 * max(figure.extent))))
+            width = min(
+                line_width(scene.size), max(1, round(0.015 * max(figure.extent)))
+            )
             colors = _colors(figure, style)
             for a, b in figure.limbs:
                 ends = figure.places[a], figure.places[b]
@@ -110,24 +119,34 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
 def _colors(figure: _Figure, style: PoseStyle) -> list[RGB]:
     if style.colors == "part":
         return list(PART_COLORS.values())
-    return [GREEN if style.colors == "single" else color_at(figure.number)] * len(KEYPOINT_NAMES)
+    return [GREEN if style.colors == "single" else color_at(figure.number)] * len(
+        KEYPOINT_NAMES
+    )
 
 
 def _points(pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int) -> None:
     height, width = pixels.shape[:2]
     reach = radius + 2
     for place, color in zip(figure.places, colors, strict=True):
-        if place and -reach < place[0] < width + reach and -reach < place[1] < height + reach:
+        if (
+            place
+            and -reach < place[0] < width + reach
+            and -reach < place[1] < height + reach
+        ):
             cv2.circle(pixels, place, radius, color, -1, cv2.LINE_8)
 
 
 def people_text(scene: Scene, style: TextStyle) -> Encoded:
     """Write 17 keypoints per person with one decimal; absent keypoints are 0.0, 0.0."""
     people: tuple[Person, ...] = scene.prediction.items
-    form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[
-        style.layout
-    ]
-    return Encoded(text=array(compact(form(k, person)) for k, person in enumerate(people, 1)))
+    form = {
+        "flat_list": _flat_list,
+        "part_keyed": _part_keyed,
+        "coco_list": _coco_list,
+    }[style.layout]
+    return Encoded(
+        text=array(compact(form(k, person)) for k, person in enumerate(people, 1))
+    )
 
 
 def _flat_list(_number: int, person: Person) -> list[float]:
@@ -146,10 +165,16 @@ def _part_keyed(number: int, person: Person) -> dict[str, Any]:
 def _coco_list(_number: int, person: Person) -> list[float]:
     seen = [
         v if there else 0.0
-        for v, there in zip(person.keypoints[:, 2].tolist(), person.present, strict=True)
+        for v, there in zip(
+            person.keypoints[:, 2].tolist(), person.present, strict=True
+        )
     ]
     short = [int(v) if v == int(v) else round(v, 1) for v in seen]
-    return [value for (x, y), v in zip(_places(person), short, strict=True) for value in (x, y, v)]
+    return [
+        value
+        for (x, y), v in zip(_places(person), short, strict=True)
+        for value in (x, y, v)
+    ]
 
 
 # Return (x, y) rounded to one decimal, (0.0, 0.0) if absent; + 0.0 turns a rounded −0.0 into 0.0.

@@ -24,7 +24,10 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> Peopl
     for person in truth.items:
         angles = rng.uniform(0, 2 * np.pi, len(KEYPOINT_NAMES))
         distance = (
-            2 * np.array(OKS_SIGMAS) * person_area(person) ** 0.5 * np.sqrt(-2 * np.log(target))
+            2
+            * np.array(OKS_SIGMAS)
+            * person_area(person) ** 0.5
+            * np.sqrt(-2 * np.log(target))
         )
         points = person.keypoints.copy()
         points[:, 0] += distance * np.cos(angles)
@@ -62,7 +65,10 @@ def swap(truth: People, severity: float, _scene: ErrorScene, rng: Rng) -> People
     ]
     points = [person.keypoints.copy() for person in truth.items]
     for k, other, name in _some(pairs, 0.5 * severity, rng):
-        points[k][name], points[other][name] = points[other][name].copy(), points[k][name].copy()
+        points[k][name], points[other][name] = (
+            points[other][name].copy(),
+            points[k][name].copy(),
+        )
     return _people(truth, points)
 
 
@@ -92,25 +98,32 @@ def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArr
 
 def _nearest(truth: People, k: int) -> int:
     centres = [
-        p.keypoints[p.present, :2].mean(axis=0) if p.present.any() else np.full(2, np.inf)
+        p.keypoints[p.present, :2].mean(axis=0)
+        if p.present.any()
+        else np.full(2, np.inf)
         for p in truth.items
     ]
     distances = [
-        np.inf if j == k else float(np.linalg.norm(centres[k] - c)) for j, c in enumerate(centres)
+        np.inf if j == k else float(np.linalg.norm(centres[k] - c))
+        for j, c in enumerate(centres)
     ]
     return int(np.argmin(distances))
 
 
 def _people(truth: People, points: list[FloatArray]) -> People:
     return People(
-        tuple(replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True))
+        tuple(
+            replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True)
+        )
     )
 
 
 def a_mirrored_pair(truth: People, _scene: ErrorScene) -> bool:
     """Return whether a person has both keypoints of a left–right pair."""
     return any(
-        person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED
+        person.present[a] and person.present[b]
+        for person in truth.items
+        for a, b in MIRRORED
     )
 
 

@@ -35,7 +35,8 @@ def displaced(error: Perturbation) -> Perturbation:
 
 
 jitter, inversion, swap, missed = (
-    displaced(error) for error in (errors.jitter, errors.inversion, errors.swap, errors.missed)
+    displaced(error)
+    for error in (errors.jitter, errors.inversion, errors.swap, errors.missed)
 )
 
 

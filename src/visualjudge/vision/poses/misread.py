@@ -14,19 +14,25 @@ _OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
 
 def _rows(found: People, order: Sequence[int]) -> People:
     return People(
-        tuple(replace(item, keypoints=item.keypoints[list(order)]) for item in found.items)
+        tuple(
+            replace(item, keypoints=item.keypoints[list(order)]) for item in found.items
+        )
     )
 
 
 def _y_before_x(found: People, _truth: People) -> People:
     return People(
-        tuple(replace(item, keypoints=item.keypoints[:, [1, 0, 2]]) for item in found.items)
+        tuple(
+            replace(item, keypoints=item.keypoints[:, [1, 0, 2]])
+            for item in found.items
+        )
     )
 
 
 MISREADINGS = (
     Misreading("coordinates are y before x", _y_before_x),
     Misreading(
-        "left and right keypoints are exchanged", lambda found, _truth: _rows(found, _OTHER_SIDE)
+        "left and right keypoints are exchanged",
+        lambda found, _truth: _rows(found, _OTHER_SIDE),
     ),
 )

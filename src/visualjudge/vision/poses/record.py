@@ -63,12 +63,18 @@ class People(Prediction):
                     )
 
     def without_crowds(self) -> People:
-        return People(tuple(item for item in self.items if not item.iscrowd and item.present.any()))
+        return People(
+            tuple(
+                item for item in self.items if not item.iscrowd and item.present.any()
+            )
+        )
 
     def scaled(self, size: Size, target: Size) -> People:
         factors = np.array([target[1] / size[1], target[0] / size[0], 1.0])
         return People(
-            tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items)
+            tuple(
+                replace(item, keypoints=item.keypoints * factors) for item in self.items
+            )
         )
 
 
@@ -79,8 +85,12 @@ def from_arrays(given: Any) -> Any:
     columns = given if isinstance(given, Mapping) else {"keypoints": given}
     if "keypoints" not in columns:
         return given
-    points = shaped(columns["keypoints"], "keypoints", ("N", 17, 3), "float, x, y, v in pixels")
-    people: list[dict[str, Any]] = [{"keypoints": one.ravel().tolist()} for one in points]
+    points = shaped(
+        columns["keypoints"], "keypoints", ("N", 17, 3), "float, x, y, v in pixels"
+    )
+    people: list[dict[str, Any]] = [
+        {"keypoints": one.ravel().tolist()} for one in points
+    ]
     for field, name, shape in (
         ("scores", "score", ("N",)), ("boxes", "bbox", ("N", 4)), ("areas", "area", ("N",))
     ):  # fmt: skip
@@ -97,22 +107,39 @@ def read(payload: Payload, _reading: ReadContext) -> People:
     for k, item in enumerate(fields.objects(payload, "persons")):
         points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
         bbox = (
-            fields.box(item["bbox"], f"persons[{k}].bbox") if item.get("bbox") is not None else None
+            fields.box(item["bbox"], f"persons[{k}].bbox")
+            if item.get("bbox") is not None
+            else None
         )
         area = (
-            None if item.get("area") is None else fields.number(item["area"], f"persons[{k}].area")
+            None
+            if item.get("area") is None
+            else fields.number(item["area"], f"persons[{k}].area")
         )
         people.append(
-            Person(points, bbox, area, fields.crowd(item), fields.score(item, f"persons[{k}]"))
+            Person(
+                points,
+                bbox,
+                area,
+                fields.crowd(item),
+                fields.score(item, f"persons[{k}]"),
+            )
         )
     return People(tuple(people))
 
 
 def _keypoints(numbers: Any, field: str) -> FloatArray:
     values = numbers.ravel() if isinstance(numbers, np.ndarray) else numbers
-    if not isinstance(values, list | tuple | np.ndarray) or len(values) != KEYPOINT_NUMBERS:
-        raise DataError(f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
-    points = [fields.number(value, field, largest=LARGEST_COORDINATE) for value in values]
+    if (
+        not isinstance(values, list | tuple | np.ndarray)
+        or len(values) != KEYPOINT_NUMBERS
+    ):
+        raise DataError(
+            f"{field}: must be 51 numbers, x, y, v for each of the 17 COCO keypoints"
+        )
+    points = [
+        fields.number(value, field, largest=LARGEST_COORDINATE) for value in values
+    ]
     return np.array(points).reshape(17, 3)
 
 
@@ -132,7 +159,9 @@ def _item(item: Person, digits: int | None) -> dict[str, Any]:
 def corners(found: People) -> FloatArray:
     """Return the corners of the boxes around each person's present keypoints, n×4."""
     points = [
-        person.keypoints[person.present, :2] for person in found.items if person.present.any()
+        person.keypoints[person.present, :2]
+        for person in found.items
+        if person.present.any()
     ]
     return np.array(
         [[*one.min(axis=0), *one.max(axis=0)] for one in points], dtype=np.float64

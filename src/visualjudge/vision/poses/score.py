@@ -25,7 +25,9 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     Crowds and people without a labelled keypoint need not be found, and predictions inside a
     crowd's box are not wrong. 0..1; 1 if both are empty.
     """
-    real = [person for person in truth.items if not person.iscrowd and person.present.any()]
+    real = [
+        person for person in truth.items if not person.iscrowd and person.present.any()
+    ]
     crowds = [person for person in truth.items if person.iscrowd]
     found = list(prediction.items)
     check_pairs(len(found) * len(truth.items))
@@ -33,7 +35,9 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     present = np.array([person.present for person in found]).reshape(-1, 17)
     similarity = [_oks(points, present, person) for person in real]
     shares = [_shares_in(found, person) for person in crowds]
-    columns = np.array([*similarity, *shares]).reshape(len(real) + len(crowds), len(found))
+    columns = np.array([*similarity, *shares]).reshape(
+        len(real) + len(crowds), len(found)
+    )
     return mean_f1(columns.T, np.arange(len(columns)) >= len(real))
 
 
@@ -52,8 +56,12 @@ def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
         )
     gaps = points[:, labelled] - truth.keypoints[labelled, :2]
     variances = (2 * np.array(OKS_SIGMAS)[labelled]) ** 2
-    exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
-    shares: FloatArray = np.where(present[:, labelled], np.exp(-exponent), 0.0).mean(axis=1)
+    exponent: FloatArray = (
+        (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
+    )
+    shares: FloatArray = np.where(present[:, labelled], np.exp(-exponent), 0.0).mean(
+        axis=1
+    )
     return shares
 
 

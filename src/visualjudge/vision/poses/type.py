@@ -11,7 +11,14 @@ from visualjudge.vision.poses import (
     record,
     score,
 )
-from visualjudge.vision.rows import ErrorType, Metric, PredictionType, Ranked, Task, drawn
+from visualjudge.vision.rows import (
+    ErrorType,
+    Metric,
+    PredictionType,
+    Ranked,
+    Task,
+    drawn,
+)
 
 KEYPOINT = PredictionType(
     "keypoint",
@@ -24,10 +31,22 @@ KEYPOINT = PredictionType(
             "keypoint",
             "pixel",
             draw.draw_people,
-            ("pixel_s0_c1_m0", "Points coloured by person", draw.PoseStyle(limbs=False)),
-            ("pixel_s1_c0_m0", "Skeletons in one colour", draw.PoseStyle(colors="single")),
+            (
+                "pixel_s0_c1_m0",
+                "Points coloured by person",
+                draw.PoseStyle(limbs=False),
+            ),
+            (
+                "pixel_s1_c0_m0",
+                "Skeletons in one colour",
+                draw.PoseStyle(colors="single"),
+            ),
             ("pixel_s1_c1_m0", "Skeletons coloured by person", draw.PoseStyle()),
-            ("pixel_s1_c2_m0", "Skeletons coloured by body part", draw.PoseStyle(colors="part")),
+            (
+                "pixel_s1_c2_m0",
+                "Skeletons coloured by body part",
+                draw.PoseStyle(colors="part"),
+            ),
             (
                 "pixel_s1_c1_m1",
                 "Skeletons coloured by person, on black",
@@ -45,7 +64,9 @@ KEYPOINT = PredictionType(
     ),
     metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1),),
     errors=(
-        ErrorType("keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter),
+        ErrorType(
+            "keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter
+        ),
         ErrorType(
             "keypoint",
             "inversion",
@@ -53,8 +74,12 @@ KEYPOINT = PredictionType(
             errors.a_mirrored_pair,
             matched=matched.inversion,
         ),
-        ErrorType("keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap),
-        ErrorType("keypoint", "missed", errors.missed, items.something, matched=matched.missed),
+        ErrorType(
+            "keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap
+        ),
+        ErrorType(
+            "keypoint", "missed", errors.missed, items.something, matched=matched.missed
+        ),
     ),
     arrays=record.from_arrays,
     ranked=Ranked("keypoints", score.coco_annotation, 20),

@@ -45,7 +45,9 @@ def read_npz(path: Path) -> NDArray[Any]:
         names = [name for name in arrays.namelist() if name.endswith(".npy")]
         if len(names) != 1 and "depth.npy" not in names:
             held = ", ".join(name.removesuffix(".npy") for name in names) or "none"
-            raise DataError(f"the archive must contain one array, or one called depth, got {held}")
+            raise DataError(
+                f"the archive must contain one array, or one called depth, got {held}"
+            )
         with arrays.open("depth.npy" if len(names) > 1 else names[0]) as member:
             return _array(member)
 

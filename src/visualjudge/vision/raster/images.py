@@ -87,7 +87,9 @@ def rgb_of(image: Image.Image) -> Pixels:
         return np.repeat(gray[:, :, None], 3, axis=2)
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         return _over_white(upright)
-    return np.array(upright if upright.mode == "RGB" else upright.convert("RGB"), dtype=np.uint8)
+    return np.array(
+        upright if upright.mode == "RGB" else upright.convert("RGB"), dtype=np.uint8
+    )
 
 
 # Blend transparency over white, in bands of rows, because each step would need memory for the whole
@@ -124,9 +126,17 @@ def pixels_of(image: Any) -> Pixels:
         return rgb_of(image)
     array = array_of(image)
     if array is None:
-        raise DataError(f"an image must be an array or a PIL image, got {type(image).__name__}")
-    if not array.size or array.ndim not in (2, 3) or (*array.shape, 1)[2] not in (1, 3, 4):
-        raise DataError(f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}")
+        raise DataError(
+            f"an image must be an array or a PIL image, got {type(image).__name__}"
+        )
+    if (
+        not array.size
+        or array.ndim not in (2, 3)
+        or (*array.shape, 1)[2] not in (1, 3, 4)
+    ):
+        raise DataError(
+            f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}"
+        )
     if array.dtype == np.uint8 and array.shape[2:] == (3,):
         return np.ascontiguousarray(array)
     if np.issubdtype(array.dtype, np.floating):
@@ -141,12 +151,16 @@ def pixels_of(image: Any) -> Pixels:
     elif array.dtype == np.bool_:
         array = array * 255
     elif array.dtype != np.uint8:
-        raise DataError(f"an image array must be uint8, uint16 or float, got {array.dtype}")
+        raise DataError(
+            f"an image array must be uint8, uint16 or float, got {array.dtype}"
+        )
     channels = array[:, :, 0] if array.shape[2:] == (1,) else array
     return rgb_of(Image.fromarray(channels.astype(np.uint8)))
 
 
-def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[Any], str]:
+def read_samples(
+    path: str | Path, size: Size | None = None
+) -> tuple[NDArray[Any], str]:
     """Read the samples of a file as stored, H×W or H×W×C, and the name of their mode in Pillow.
 
     Raises
@@ -175,7 +189,9 @@ def stored_samples(image: Image.Image) -> NDArray[Any]:
     file.seek(0)
     content = file.read(_PNG_DEPTH + 1)
     if content[_PNG_DEPTH] == 16:
-        values = cv2.imdecode(np.frombuffer(content + file.read(), np.uint8), cv2.IMREAD_UNCHANGED)
+        values = cv2.imdecode(
+            np.frombuffer(content + file.read(), np.uint8), cv2.IMREAD_UNCHANGED
+        )
         if values is None:
             raise DataError("cannot be decoded")
         return np.asarray(values[:, :, [2, 1, 0, *range(3, values.shape[2])]])
@@ -189,7 +205,9 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     """
     if values.ndim == 3:
         channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
-        return reduce(np.maximum, channels)  # several times faster than along the last axis
+        return reduce(
+            np.maximum, channels
+        )  # several times faster than along the last axis
     return values
 
 
@@ -200,7 +218,9 @@ def image_size(path: str | Place | BinaryIO) -> Size:
     else:
         with opened(path) as image:
             (width, height), turn = image.size, _turn(image)
-    return (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
+    return (
+        (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
+    )
 
 
 def orientation(path: str | Path) -> int:
@@ -328,7 +348,9 @@ def read_depth(path: str | Path) -> FloatArray:
 def _one_channel(file: Path) -> NDArray[Any]:
     with opened(file) as image:
         check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before decoding
-        values = stored_samples(image.convert("RGB") if image.mode in ("P", "PA") else image)
+        values = stored_samples(
+            image.convert("RGB") if image.mode in ("P", "PA") else image
+        )
     hint = "a colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
     return single_channel(values, hint)
 
@@ -370,14 +392,19 @@ def png_bytes(pixels: Pixels) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, _RGB, 0, 0, 0)
     parts = (b"IHDR", head), (b"IDAT", compress(filtered, 1)), (b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        struct.pack(">I", len(data))
+        + kind
+        + data
+        + struct.pack(">I", zlib.crc32(kind + data))
         for kind, data in parts
     )
 
 
 def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
     """Return an H×W×3 uint8 RGB array after JPEG compression with ``quality``, 0..100."""
-    _, stored = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    _, stored = cv2.imencode(
+        ".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality]
+    )
     decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
     return np.ascontiguousarray(decoded[:, :, ::-1])
 
@@ -395,7 +422,9 @@ def fitted_size(size: Size, max_side: int | None) -> Size:
     longest = max(size)
     if max_side is None or longest <= max_side:
         return size
-    return max(1, round(size[0] * max_side / longest)), max(1, round(size[1] * max_side / longest))
+    return max(1, round(size[0] * max_side / longest)), max(
+        1, round(size[1] * max_side / longest)
+    )
 
 
 def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
@@ -404,7 +433,9 @@ def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
     """
     if pixels.shape[:2] == size:
         return pixels
-    return np.asarray(cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return np.asarray(
+        cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8
+    )
 
 
 def write_png(path: str | Path, pixels: Pixels) -> None:
@@ -413,7 +444,9 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
 
 
 @contextmanager
-def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
+def opened(
+    path: str | Place | BinaryIO, name: str | None = None
+) -> Iterator[Image.Image]:
     """Open an image file after checking its header and size; pixels are decoded on demand.
 
     All image decoding goes through this function. Any exception that a decoder raises, here or in

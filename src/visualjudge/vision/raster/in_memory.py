@@ -13,7 +13,9 @@ from visualjudge.core.errors import DataError
 
 def array_of(value: Any) -> NDArray[Any] | None:
     """Return the NumPy array of an array-like object; None for others, also for lists."""
-    if hasattr(value, "detach"):  # a torch tensor, which may need a gradient or be on a GPU
+    if hasattr(
+        value, "detach"
+    ):  # a torch tensor, which may need a gradient or be on a GPU
         value = value.detach().cpu()
         if "bfloat16" in str(value.dtype):  # NumPy has none
             value = value.float()
@@ -33,11 +35,15 @@ def shaped(
         If it has another shape or dtype.
     """
     try:
-        array = np.asarray(value) if isinstance(value, list | tuple) else array_of(value)
+        array = (
+            np.asarray(value) if isinstance(value, list | tuple) else array_of(value)
+        )
     except ValueError:  # lists of different lengths
         array = None
     if array is not None and not array.size and shape[0] == "N":
-        array = np.zeros([0 if isinstance(side, str) else side for side in shape], np.intp)
+        array = np.zeros(
+            [0 if isinstance(side, str) else side for side in shape], np.intp
+        )
     wanted = f"must be ({', '.join(map(str, shape))}) {words}"
     if array is None:
         raise DataError(f"{field}: {wanted}, got {type(value).__name__}")
@@ -63,7 +69,9 @@ def supervision_columns(given: Any) -> Any:
     }
 
 
-def rows(given: Mapping[str, Any], count: int, **columns: list[Any]) -> list[dict[str, Any]]:
+def rows(
+    given: Mapping[str, Any], count: int, **columns: list[Any]
+) -> list[dict[str, Any]]:
     """Return ``count`` items with the values of ``columns``, and the ``labels`` and ``scores`` of a
     mapping. Labels may be numbers, with their names in ``classes``.
     """
@@ -72,8 +80,13 @@ def rows(given: Mapping[str, Any], count: int, **columns: list[Any]) -> list[dic
         columns["score"] = shaped(given["scores"], "scores", ("N",), "float").tolist()
     for name, values in columns.items():
         if len(values) != count:
-            raise DataError(f"{name}s: must be {count}, one for each item, got {len(values)}")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            raise DataError(
+                f"{name}s: must be {count}, one for each item, got {len(values)}"
+            )
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
 def _labels(given: Mapping[str, Any], count: int) -> list[str]:

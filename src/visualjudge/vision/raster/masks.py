@@ -33,7 +33,11 @@ def mask_from_array(dense: NDArray[Any]) -> Mask:
     """Return the mask of an H×W array: the pixels whose value is > 0."""
     if dense.ndim != 2:
         raise DataError(f"a mask must be H×W, got shape {dense.shape}")
-    inside = np.ascontiguousarray(dense, dtype=np.bool_) if dense.dtype == np.bool_ else dense > 0
+    inside = (
+        np.ascontiguousarray(dense, dtype=np.bool_)
+        if dense.dtype == np.bool_
+        else dense > 0
+    )
     left, top, width, height = cv2.boundingRect(inside.view(np.uint8))
     if width == 0 or height == 0:
         return Mask(inside.shape, 0, 0, EMPTY_CROP)
@@ -74,12 +78,18 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     """Return the union of COCO polygons (``[x, y, x, y, …]`` each), rasterised as COCO does."""
     check_pixels("a mask", size)
     if not all(isinstance(ring, list | tuple) for ring in polygons):
-        raise DataError("a polygon segmentation must be a list of polygons, each x, y, x, y, …")
+        raise DataError(
+            "a polygon segmentation must be a list of polygons, each x, y, x, y, …"
+        )
     if sum(map(len, polygons)) > 2 * MOST_POINTS:
-        raise DataError(f"the polygons of a mask must have at most {MOST_POINTS} points")
+        raise DataError(
+            f"the polygons of a mask must have at most {MOST_POINTS} points"
+        )
     rings = [_ring(ring) for ring in polygons]
     if sum(map(_outline, rings)) > LONGEST_OUTLINE:
-        raise DataError(f"the outline of a mask must be at most {LONGEST_OUTLINE} pixels long")
+        raise DataError(
+            f"the outline of a mask must be at most {LONGEST_OUTLINE} pixels long"
+        )
     if not rings:
         return empty_mask(size)
     whole = coco_mask.merge([coco_mask.fr_poly(ring.tolist(), *size) for ring in rings])
@@ -89,7 +99,9 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
 # Check a polygon and return it as x, y, x, y, … for native code.
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
     if len(ring) < 6 or len(ring) % 2:
-        raise DataError("a polygon must be a flat list of at least 3 points: x, y, x, y, x, y")
+        raise DataError(
+            "a polygon must be a flat list of at least 3 points: x, y, x, y, x, y"
+        )
     if not set(map(type, ring)) <= _NUMBERS:
         raise DataError("a polygon's coordinates must be numbers")
     try:
@@ -97,7 +109,9 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
     except OverflowError:
         values = np.array([np.inf])
     if not (np.abs(values) <= LARGEST_VERTEX).all():  # NaN compares false
-        raise DataError(f"a polygon's coordinates must be finite and at most {LARGEST_VERTEX:g}")
+        raise DataError(
+            f"a polygon's coordinates must be finite and at most {LARGEST_VERTEX:g}"
+        )
     return values
 
 
@@ -132,7 +146,9 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
         return mask_from_array(values)
     distinct = distinct_values(values)
     if len(distinct) <= 2:
-        return mask_from_array(values == distinct[-1] if distinct[-1] > 0 else values > 0)
+        return mask_from_array(
+            values == distinct[-1] if distinct[-1] > 0 else values > 0
+        )
     top = 255 if int(distinct[-1]) <= 255 else 65535
     between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
     if between > MOST_BETWEEN:
@@ -158,7 +174,9 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
     return list(np.unique(values).tolist())
 
 
-def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
+def mask_from_wire(
+    segmentation: Any, size: Size | None = None, root: Path | None = None
+) -> Mask:
     """Return the mask of any supported form: RLE dict, polygon list, image path (relative to
     ``root``), H×W array, or Mask.
 
@@ -178,10 +196,14 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             return mask_from_png(fields.path(segmentation, root), size)
         case list() | tuple():
             if size is None:
-                raise DataError("polygons do not contain the image size: give size=(height, width)")
+                raise DataError(
+                    "polygons do not contain the image size: give size=(height, width)"
+                )
             return mask_from_polygons(segmentation, size)
         case _:
-            raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
+            raise DataError(
+                "a segmentation must be a COCO RLE, a COCO polygon list or a PNG path"
+            )
 
 
 # Return the pixels of the higher of two values, as in a file. Refuse probabilities, soft edges and
@@ -189,7 +211,9 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
 def _mask_of_two_values(values: NDArray[Any]) -> Mask:
     distinct = [] if values.dtype == np.bool_ else distinct_values(values)
     if len(distinct) > 2 or not np.isfinite(distinct).all():
-        raise DataError(f"a mask must be bool or have two values, got an array of {values.dtype}")
+        raise DataError(
+            f"a mask must be bool or have two values, got an array of {values.dtype}"
+        )
     return mask_from_array(values == distinct[-1] if len(distinct) == 2 else values)
 
 
@@ -200,7 +224,9 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     if mask.size == size:
         return mask
     return mask_from_array(
-        cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST)
+        cv2.resize(
+            mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST
+        )
     )
 
 
@@ -258,7 +284,9 @@ def _rle_size(rle: Fields) -> Size:
     if (
         not isinstance(size, list | tuple)
         or len(size) != 2
-        or not all(isinstance(v, int) and not isinstance(v, bool) and v > 0 for v in size)
+        or not all(
+            isinstance(v, int) and not isinstance(v, bool) and v > 0 for v in size
+        )
     ):
         raise DataError(f"an RLE's size must be [height, width], got {size!r}")
     return int(size[0]), int(size[1])

@@ -21,7 +21,9 @@ MOST_PAIRS = 50_000_000
 _PAIRS_OF_A_CALL = 1000
 
 
-def box_ious(first: FloatArray, second: FloatArray, crowd: BoolArray | None = None) -> FloatArray:
+def box_ious(
+    first: FloatArray, second: FloatArray, crowd: BoolArray | None = None
+) -> FloatArray:
     """Return the intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes
     without area.
 
@@ -46,7 +48,9 @@ def mask_ious(
     does of boxes.
     """
     if first and second and first[0].size != second[0].size:
-        raise DataError(f"masks must have one size, got {first[0].size} and {second[0].size}")
+        raise DataError(
+            f"masks must have one size, got {first[0].size} and {second[0].size}"
+        )
     packed = [[packed_rle(mask) for mask in side] for side in (first, second)]
     return _by_rows(coco_mask.iou, packed[0], packed[1], crowd)
 
@@ -61,7 +65,9 @@ def _by_rows(
     rows = max(1, _PAIRS_OF_A_CALL // max(1, others))
     for start in range(0, count if others else 0, rows):
         values[start : start + rows] = iou(first[start : start + rows], second, flags)
-    return np.where(values > 0, values, 0.0)  # hotcoco has NaN for two boxes without area
+    return np.where(
+        values > 0, values, 0.0
+    )  # hotcoco has NaN for two boxes without area
 
 
 def check_pairs(count: int) -> None:

@@ -14,7 +14,11 @@ def noise_sigma(gray: NDArray[np.float32]) -> float:
     1996).
     """
     response = cv2.filter2D(gray, -1, _IMMERKAER)[1:-1, 1:-1]
-    return float(np.sqrt(np.pi / 2) / 6 * np.abs(response).mean()) if response.size else 0.0
+    return (
+        float(np.sqrt(np.pi / 2) / 6 * np.abs(response).mean())
+        if response.size
+        else 0.0
+    )
 
 
 def edge_strength(gray: NDArray[np.float32]) -> float:

@@ -66,10 +66,14 @@ class CocoImages:
     :func:`average_precision` for the parameters and errors.
     """
 
-    def __init__(self, task: str, pairs: Iterable[tuple[Prediction, Prediction]]) -> None:
+    def __init__(
+        self, task: str, pairs: Iterable[tuple[Prediction, Prediction]]
+    ) -> None:
         ranked = type_of(task).ranked
         if ranked is None:
-            known = ", ".join(name for name in TASKS if type_of(name).ranked is not None)
+            known = ", ".join(
+                name for name in TASKS if type_of(name).ranked is not None
+            )
             raise UsageError(f"{task} has no AP; tasks with AP: {known}")
         images = list(pairs)
         self.count, self._ranked = len(images), ranked
@@ -80,18 +84,24 @@ class CocoImages:
         self._truth = COCO(
             {
                 "images": [{"id": k} for k in range(self.count)],
-                "categories": [{"id": k, "name": label} for label, k in self._codes.items()],
+                "categories": [
+                    {"id": k, "name": label} for label, k in self._codes.items()
+                ],
                 "annotations": list(self._annotations([truth for _, truth in sides])),
             }
         )
         found = list(self._annotations([found for found, _ in sides]))
-        if not all(isinstance(item["score"], int | float | np.number) for item in found):
+        if not all(
+            isinstance(item["score"], int | float | np.number) for item in found
+        ):
             raise DataError(
                 "score: AP needs the confidence of every predicted item, got one without"
             )
         self._found = self._truth.load_res(found)
 
-    def average_precision(self, thresholds: Sequence[float] = COCO_THRESHOLDS) -> float | None:
+    def average_precision(
+        self, thresholds: Sequence[float] = COCO_THRESHOLDS
+    ) -> float | None:
         """Return AP, or None if no ground truth must be found."""
         evaluation = self._evaluated(*thresholds)
         evaluation.accumulate()
@@ -104,8 +114,12 @@ class CocoImages:
         """Return the confidences of the predictions that count, shape (n,), whether they are right
         at one IoU (OKS), and the number of ground truths to find.
         """
-        images = [one for one in self._evaluated(threshold).eval_imgs if one is not None]
-        scores = np.array([score for one in images for score in one["dtScores"]], np.float64)
+        images = [
+            one for one in self._evaluated(threshold).eval_imgs if one is not None
+        ]
+        scores = np.array(
+            [score for one in images for score in one["dtScores"]], np.float64
+        )
         right, ignored = (
             np.array([flag for one in images for flag in one[name][0]], np.bool_)
             for name in ("dtMatched", "dtIgnore")
@@ -113,7 +127,9 @@ class CocoImages:
         truths = sum(one["gtIgnore"].count(False) for one in images)
         return scores[~ignored], right[~ignored], truths
 
-    def _annotations(self, images: Sequence[dict[str, list[Any]]]) -> Iterator[dict[str, Any]]:
+    def _annotations(
+        self, images: Sequence[dict[str, list[Any]]]
+    ) -> Iterator[dict[str, Any]]:
         numbers = count(1)
         for k, items in enumerate(images):
             for label, same in items.items():

@@ -37,7 +37,10 @@ def matched(similarity: FloatArray) -> FloatArray:
     order = np.argsort(-values, kind="stable")
     taken = set[int]()
     for i, j, value in zip(
-        first[order].tolist(), second[order].tolist(), values[order].tolist(), strict=True
+        first[order].tolist(),
+        second[order].tolist(),
+        values[order].tolist(),
+        strict=True,
     ):
         if j not in taken and not reached[i]:
             taken.add(j)
@@ -68,18 +71,26 @@ def labelled_f1(
     interest, if given.
     """
     if class_of_interest is not None:
-        prediction, truth = prediction.only(class_of_interest), truth.only(class_of_interest)
+        prediction, truth = (
+            prediction.only(class_of_interest),
+            truth.only(class_of_interest),
+        )
     return mean_f1(*_within_labels(prediction, truth, similarity))
 
 
 def labelled_f1_by_class(
-    prediction: LabelledItems, truth: LabelledItems, similarity: Similarity, labels: Sequence[str]
+    prediction: LabelledItems,
+    truth: LabelledItems,
+    similarity: Similarity,
+    labels: Sequence[str],
 ) -> list[float]:
     """Return :func:`labelled_f1` for each of ``labels``; every pair of items is compared once."""
     values, crowd = _within_labels(prediction, truth, similarity)
     hits, left_out = _reached(values, crowd)
     chosen = np.array(labels, dtype=np.object_)[:, None]
-    ours, theirs = ((chosen == _labels(side)).astype(np.float64) for side in (prediction, truth))
+    ours, theirs = (
+        (chosen == _labels(side)).astype(np.float64) for side in (prediction, truth)
+    )
     counted = ours @ ~left_out + (theirs @ ~crowd)[:, None]
     shares: list[float] = _f1(ours @ hits, counted).mean(axis=1).tolist()
     return shares
@@ -91,7 +102,9 @@ def _within_labels(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> tuple[FloatArray, BoolArray]:
     values = similarity(prediction.items, truth.items)
-    return values * (_labels(prediction)[:, None] == _labels(truth)), crowds(truth.items)
+    return values * (_labels(prediction)[:, None] == _labels(truth)), crowds(
+        truth.items
+    )
 
 
 def _labels(side: LabelledItems) -> np.ndarray:
@@ -112,5 +125,7 @@ def _reached(similarity: FloatArray, crowd: BoolArray) -> tuple[BoolArray, BoolA
 
 
 def _f1(hits: Any, counted: Any) -> FloatArray:
-    shares: FloatArray = np.divide(2 * hits, counted, out=np.ones(hits.shape), where=counted > 0)
+    shares: FloatArray = np.divide(
+        2 * hits, counted, out=np.ones(hits.shape), where=counted > 0
+    )
     return shares

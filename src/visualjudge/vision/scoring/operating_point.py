@@ -46,7 +46,9 @@ def best_f1(images: CocoImages) -> OperatingPoint | None:
     return OperatingPoint(float(scores[best]), float(f1[best]))
 
 
-def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None) -> Prediction:
+def shown_at(
+    prediction: Prediction, min_score: float | None, top_k: int | None
+) -> Prediction:
     """Return the prediction with only the items of confidence ``min_score`` and above, and at most
     the ``top_k`` highest.
 
@@ -64,11 +66,15 @@ def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None)
             "score: is missing; --min-score and --top-k need the confidence of every prediction"
         )
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
-    kept = sorted(k for k in order[:top_k] if min_score is None or scores[k] >= min_score)
+    kept = sorted(
+        k for k in order[:top_k] if min_score is None or scores[k] >= min_score
+    )
     return replace(prediction, items=tuple(items[k] for k in kept))  # type: ignore[type-var]
 
 
 def confident(sides: Iterable[Prediction]) -> bool:
     """Return whether there are items and all of them have a confidence."""
     items = [item for side in sides for item in getattr(side, "items", ())]
-    return bool(items) and all(getattr(item, "score", None) is not None for item in items)
+    return bool(items) and all(
+        getattr(item, "score", None) is not None for item in items
+    )

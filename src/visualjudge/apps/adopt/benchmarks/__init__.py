@@ -21,7 +21,13 @@ from visualjudge.apps.adopt.benchmarks import (
     multimodal_rewardbench,
     vl_rewardbench,
 )
-from visualjudge.apps.adopt.benchmarks.layout import OWN, Benchmark, JudgeFile, Study, own_replies
+from visualjudge.apps.adopt.benchmarks.layout import (
+    OWN,
+    Benchmark,
+    JudgeFile,
+    Study,
+    own_replies,
+)
 from visualjudge.apps.adopt.items import Item
 from visualjudge.apps.adopt.writing import Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError, one_of
@@ -73,7 +79,9 @@ def adopt_benchmark(
         If a file of the copy cannot be read, the copy has no question, or no reply belongs to one.
     """
     if name not in BENCHMARKS:
-        raise UsageError(f"--benchmark must be {one_of(name, BENCHMARKS)}, got {name!r}")
+        raise UsageError(
+            f"--benchmark must be {one_of(name, BENCHMARKS)}, got {name!r}"
+        )
     row, home = BENCHMARKS[name], Path(folder)
     try:
         study, judges = read_benchmark(row, home)
@@ -96,22 +104,44 @@ def adopt_benchmark(
                     f"--replies: the copy holds no replies of {judge!r}; it holds: {known}"
                 )
         named = judges if replies is None else replies
-        by_judge = {judge: _verdicts(row, study, origin, judges[judge]) for judge in named}
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        by_judge = {
+            judge: _verdicts(row, study, origin, judges[judge]) for judge in named
+        }
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         if isinstance(error, DataError | UsageError):
             raise
         # An unforeseen error of a reader is one of the copy.
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{home}: does not have the layout of {name}: {reason}") from error
-    empty = [f"{judge}: no reply belongs to a question of the copy" for judge in by_judge]
-    empty = [line for line, verdicts in zip(empty, by_judge.values(), strict=True) if not verdicts]
+        raise DataError(
+            f"{home}: does not have the layout of {name}: {reason}"
+        ) from error
+    empty = [
+        f"{judge}: no reply belongs to a question of the copy" for judge in by_judge
+    ]
+    empty = [
+        line
+        for line, verdicts in zip(empty, by_judge.values(), strict=True)
+        if not verdicts
+    ]
     by_judge = {judge: verdicts for judge, verdicts in by_judge.items() if verdicts}
     if empty and not by_judge:
         key = study.items[0].key
-        raise DataError(f"{home}: replies of {empty[0]}; ids of the copy look like {key!r}")
-    items = [_without_images(item) if origin.labels_only else item for item in study.items]
+        raise DataError(
+            f"{home}: replies of {empty[0]}; ids of the copy look like {key!r}"
+        )
+    items = [
+        _without_images(item) if origin.labels_only else item for item in study.items
+    ]
     runs = write_study(items, by_judge, Path(out), origin, force=force)
-    written = tuple((run, len(by_judge[judge])) for run, judge in zip(runs, by_judge, strict=True))
+    written = tuple(
+        (run, len(by_judge[judge])) for run, judge in zip(runs, by_judge, strict=True)
+    )
     return Imported(len(items), origin.labels_only, written, (*study.left_out, *empty))
 
 
@@ -125,13 +155,23 @@ def read_benchmark(row: Benchmark, home: Path) -> tuple[Study, Judges]:
         matches = (re.fullmatch(pattern, place) for pattern in (*row.paths, OWN))
         match = next(filter(None, matches), None)
         # Of one file in both forms, the array is read.
-        if match and not (path.suffix == ".jsonl" and path.with_suffix(".json").is_file()):
+        if match and not (
+            path.suffix == ".jsonl" and path.with_suffix(".json").is_file()
+        ):
             judges[match["judge"]].append((path, match))
-    theirs = [file for files in judges.values() for file in files if file[1].re.pattern != OWN]
+    theirs = [
+        file for files in judges.values() for file in files if file[1].re.pattern != OWN
+    ]
     study = row.read(home, theirs)
     if not study.items:
-        first = f"; the first that was left out: {study.left_out[0]}" if study.left_out else ""
-        raise DataError(f"{home}: must hold {row.files}; no usable question was found{first}")
+        first = (
+            f"; the first that was left out: {study.left_out[0]}"
+            if study.left_out
+            else ""
+        )
+        raise DataError(
+            f"{home}: must hold {row.files}; no usable question was found{first}"
+        )
     return study, judges
 
 
@@ -145,7 +185,9 @@ def _verdicts(
         for reply in read(path, match):
             keys = study.keys.get(reply.key, (reply.key,))
             verdicts += [
-                verdict_of(origin, items[key], reply, row.answers) for key in keys if key in items
+                verdict_of(origin, items[key], reply, row.answers)
+                for key in keys
+                if key in items
             ]
     return verdicts
 

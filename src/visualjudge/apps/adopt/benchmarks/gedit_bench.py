@@ -45,7 +45,9 @@ def read_editreward(folder: Path, _: Sequence[JudgeFile]) -> Study:
     images = Images(home, home / "editreward_bench_images")
     tables = first_tables((home,), f"{QUALITY}.*")[:1]
     rows = [row for path in tables for row in records(path)]
-    return Study([PAIRS.item(row, "visual_quality", images) for row in rows], images.missing)
+    return Study(
+        [PAIRS.item(row, "visual_quality", images) for row in rows], images.missing
+    )
 
 
 def read_editscore(folder: Path, _: Sequence[JudgeFile]) -> Study:
@@ -56,9 +58,13 @@ def read_editscore(folder: Path, _: Sequence[JudgeFile]) -> Study:
         for path in sorted(home.glob(f"{SHUFFLED}*.json"))
     }
     homes = (home / "EditReward-Bench", home, home / "data")
-    tables = first_tables(homes, "*.arrow", "*.parquet", "EditReward-Bench.*", "test*.*")
+    tables = first_tables(
+        homes, "*.arrow", "*.parquet", "EditReward-Bench.*", "test*.*"
+    )
     if not tables:
-        return Study([_label(part, *pair) for part in maps for pair in maps[part].items()])
+        return Study(
+            [_label(part, *pair) for part in maps for pair in maps[part].items()]
+        )
     images = Images(home, *(path.parent for path in tables))
     items = [_rated(row, maps, images) for path in tables for row in records(path)]
     return Study(items, images.missing)
@@ -67,20 +73,35 @@ def read_editscore(folder: Path, _: Sequence[JudgeFile]) -> Study:
 def _label(dimension: str, name: str, swapped: bool) -> Item:
     task, source = name.rpartition("_task_")[2], name.partition("_vs_")[0]
     options, answer = (Option(), Option()), "B" if swapped else "A"
-    return Item(f"{dimension}/{name}", f"{dimension}/{task}", source, "", options, answer)
+    return Item(
+        f"{dimension}/{name}", f"{dimension}/{task}", source, "", options, answer
+    )
 
 
 def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> Item:
     dimension, task = (str(row.need(name)) for name in ("dimension", "task_type"))
     name = "_task_".join(("_vs_".join(row.need("key")), task))
     key = f"{dimension}/{name}"
-    better, worse = (Option(images=images.all(image)) for image in row.need("output_images"))
+    better, worse = (
+        Option(images=images.all(image)) for image in row.need("output_images")
+    )
     options, answer = dealt(key, better, worse)
     if name in maps.get(dimension, {}):
         swapped = maps[dimension][name]
         options, answer = ((worse, better), "B") if swapped else ((better, worse), "A")
-    source, request = images.all(row.get("input_image")), str(row.get("instruction") or "")
-    return Item(key, f"{dimension}/{task}", request or key, request, options, answer, images=source)
+    source, request = (
+        images.all(row.get("input_image")),
+        str(row.get("instruction") or ""),
+    )
+    return Item(
+        key,
+        f"{dimension}/{task}",
+        request or key,
+        request,
+        options,
+        answer,
+        images=source,
+    )
 
 
 def _quality(_: tuple[str, ...]) -> tuple[Score, ...]:
@@ -89,9 +110,14 @@ def _quality(_: tuple[str, ...]) -> tuple[Score, ...]:
 
 def _by_dimension(parts: tuple[str, ...]) -> tuple[Score, ...]:
     dimensions = dict.fromkeys(part.partition("/")[0] for part in parts)
-    whole = [(name, tuple(p for p in parts if p.startswith(f"{name}/"))) for name in dimensions]
+    whole = [
+        (name, tuple(p for p in parts if p.startswith(f"{name}/")))
+        for name in dimensions
+    ]
     every = (*whole, *((part, (part,)) for part in parts))
-    return tuple(Score(f"editscore-bench/{name}", "read", tasks, 1.0, 4) for name, tasks in every)
+    return tuple(
+        Score(f"editscore-bench/{name}", "read", tasks, 1.0, 4) for name, tasks in every
+    )
 
 
 EDITREWARD = Benchmark(

@@ -16,13 +16,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study, by_part
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Pairs,
+    Study,
+    by_part,
+)
 from visualjudge.apps.adopt.files import Images, first_tables, records
 from visualjudge.apps.adopt.items import Item, Reply
 from visualjudge.core.records import FAILED, TIES
 
 PARTS = ("image_generation", "image_edition", "video_generation")
-MARKS = {"A>B": "A", "A>>B": "A", "B>A": "B", "B>>A": "B", "A=B": "tie", "A=B=Good": "tie"}
+MARKS = {
+    "A>B": "A",
+    "A>>B": "A",
+    "B>A": "B",
+    "B>>A": "B",
+    "A=B": "tie",
+    "A=B=Good": "tie",
+}
 MARKS |= {"A=B=Bad": "both_bad"}
 LABELS = Pairs(
     {

@@ -74,20 +74,28 @@ def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
         lists = [at(held, uid) for held in both]
         least = [min(_numbers(answer), default=-1.0) for answer in lists]
         shares = [_share(answer) for answer in lists]
-        whole = _with_root([share * 10 for share in shares], math.sqrt(abs(math.prod(shares))) * 10)
+        whole = _with_root(
+            [share * 10 for share in shares], math.sqrt(abs(math.prod(shares))) * 10
+        )
         values = _with_root(least, math.sqrt(abs(math.prod(least))))
         for part, value, score in zip(PARTS, values, whole, strict=True):
             counted = FAILED if min(shares) < 0 else score
             if counted != FAILED or part != "O":
                 known = value if 0 <= value <= 10 else FAILED
-                yield Reply(f"{task}/{part}/{model}/{uid}", value=known, counted=counted)
+                yield Reply(
+                    f"{task}/{part}/{model}/{uid}", value=known, counted=counted
+                )
 
 
 # Return a judge's scores; empty if one of them is not a number.
 def _numbers(answer: Any) -> list[float]:
     values = answer.get("score") if isinstance(answer, dict) else None
     listed = values if isinstance(values, list) else [values]
-    numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
+    numbers = [
+        float(v)
+        for v in listed
+        if isinstance(v, int | float) and not isinstance(v, bool)
+    ]
     return numbers if len(numbers) == len(listed) else []
 
 
@@ -101,11 +109,17 @@ def _share(answer: Any) -> float:
 
 # Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10.
 def _with_root(scores: list[float], root: float) -> tuple[float, float, float]:
-    return scores[0], scores[1], root if all(0 <= score <= 10 for score in scores) else -1.0
+    return (
+        scores[0],
+        scores[1],
+        root if all(0 <= score <= 10 for score in scores) else -1.0,
+    )
 
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-    return tuple(Score(f"viescore/{part}", "viescore", (part,), 1.0, 4) for part in parts)
+    return tuple(
+        Score(f"viescore/{part}", "viescore", (part,), 1.0, 4) for part in parts
+    )
 
 
 ROW = Benchmark(

@@ -12,7 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Study, by_part
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Study,
+    by_part,
+)
 from visualjudge.apps.adopt.files import Images, Row, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, dealt
 
@@ -21,14 +26,22 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return all pairs of images of different ranks."""
     data = folder / "data"
     images = Images(folder, data, folder / "test_images", data / "test_images")
-    rows = [row for path in first_tables((folder, data), "test.*")[:1] for row in records(path)]
+    rows = [
+        row
+        for path in first_tables((folder, data), "test.*")[:1]
+        for row in records(path)
+    ]
     return Study([item for row in rows for item in _pairs(row, images)], images.missing)
 
 
 def _pairs(row: Row, images: Images) -> Iterator[Item]:
-    prompt, ranks, paths = (row.need(name) for name in ("prompt", "ranking", "generations"))
+    prompt, ranks, paths = (
+        row.need(name) for name in ("prompt", "ranking", "generations")
+    )
     if len(ranks) != len(paths):
-        raise row.fault("ranking", f"must rank {len(paths)} generations, got {len(ranks)}")
+        raise row.fault(
+            "ranking", f"must rank {len(paths)} generations, got {len(ranks)}"
+        )
     options = [Option(images=images.all(path), id=str(path)) for path in paths]
     for i, j in combinations(range(len(ranks)), 2):
         if ranks[i] != ranks[j]:

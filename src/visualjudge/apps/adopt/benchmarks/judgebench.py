@@ -15,7 +15,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study, by_part
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Pairs,
+    Study,
+    by_part,
+)
 from visualjudge.apps.adopt.files import Images, at, contents, records
 from visualjudge.apps.adopt.items import Item, Reply
 from visualjudge.core.records import FAILED, TURNED, Order
@@ -46,7 +52,9 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return the pairs of all files of ``folder``."""
     items: dict[str, Item] = {}
     for path in sorted(folder.rglob("*")):
-        content = contents(path) if path.suffix in (".jsonl", ".json", ".parquet") else None
+        content = (
+            contents(path) if path.suffix in (".jsonl", ".json", ".parquet") else None
+        )
         is_table = at(content, "0.pair_id") is not None
         for row in records(path, content) if is_table else ():
             source = str(row.get("source") or "judgebench")
@@ -63,7 +71,9 @@ def replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
     """Yield the judgments of a file in both orders."""
     for row in records(path):
         decisions = [{"decision": one} for one in row.get("decisions") or ()]
-        for order, judgment in zip(ORDERS, row.get("judgments") or decisions, strict=False):
+        for order, judgment in zip(
+            ORDERS, row.get("judgments") or decisions, strict=False
+        ):
             yield _reply(str(row.need("pair_id")), order, judgment or {})
 
 

@@ -34,7 +34,8 @@ class Study:
     def labels_only(self) -> bool:
         """Whether images or texts are missing, so that no judge can be asked."""
         shown = all(
-            (item.request or item.images) and all(option.content for option in item.options)
+            (item.request or item.images)
+            and all(option.content for option in item.options)
             for item in self.items
         )
         return self.missing > 0 or not shown
@@ -46,7 +47,9 @@ def own_replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
         row.setdefault("order", "AB")
         order = row.one_of("order", {"AB": "AB", "BA": "BA"})
         text = None if row.get("value") is not None else str(row.need("response"))
-        yield Reply(str(row.need("id")), "BA" if order == "BA" else "AB", row.get("value"), text)
+        yield Reply(
+            str(row.need("id")), "BA" if order == "BA" else "AB", row.get("value"), text
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,12 @@ class Pairs:
         value = at(row, *self.fields["truth"])
         if str(value) not in self.answers:
             known = ", ".join(self.answers)
-            raise row.fault(self.fields["truth"][0], f"must be one of {known}, got {value!r}")
+            raise row.fault(
+                self.fields["truth"][0], f"must be one of {known}, got {value!r}"
+            )
         image, cluster, request = (
-            at(row, *self.fields.get(name, ())) for name in ("image", "cluster", "request")
+            at(row, *self.fields.get(name, ()))
+            for name in ("image", "cluster", "request")
         )
         name = image.get("path") if isinstance(image, dict) else image
         return Item(
@@ -126,6 +132,9 @@ def by_part(name: str, rule: str, *overall: tuple[str, str], digits: int = 2) ->
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
         every = (Score(whole, how, digits=digits) for whole, how in overall)
-        return (*every, *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts))
+        return (
+            *every,
+            *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts),
+        )
 
     return scores

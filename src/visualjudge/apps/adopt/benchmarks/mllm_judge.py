@@ -17,7 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study, unique
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Pairs,
+    Study,
+    unique,
+)
 from visualjudge.apps.adopt.files import Images, Row, at, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, Reply, on_ten
 from visualjudge.core.records import LETTERS
@@ -66,7 +72,11 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
             for key, row in _keyed(mode, path):
                 item = _item(mode, key, row, images)
                 items += [] if item is None else [item]
-                left_out += [f"{row.place}: has no label that can be used"] if item is None else []
+                left_out += (
+                    [f"{row.place}: has no label that can be used"]
+                    if item is None
+                    else []
+                )
     return Study(items, images.missing, left_out)
 
 
@@ -85,11 +95,17 @@ def _item(mode: str, key: str, row: Row, images: Images) -> Item | None:
         return PAIRS.item(row, part, images, key) if label in PAIRS.answers else None
     answers = [row] if mode == "score" else row.need("answers")
     answers = [one if isinstance(one, dict) else {"answer": one} for one in answers]
-    options = tuple(Option(str(one.get("answer") or ""), source=one.get("name")) for one in answers)
-    blank = PAIRS.item(Row({**row, "human_answer": "C"}, row.place, {}), part, images, key)
+    options = tuple(
+        Option(str(one.get("answer") or ""), source=one.get("name")) for one in answers
+    )
+    blank = PAIRS.item(
+        Row({**row, "human_answer": "C"}, row.place, {}), part, images, key
+    )
     blank = replace(blank, options=options, ties=())
     if mode == "score" and label in ("1", "2", "3", "4", "5"):
-        return replace(blank, answer=on_ten(float(label), SCALE), kind="scoring", scale=SCALE)
+        return replace(
+            blank, answer=on_ten(float(label), SCALE), kind="scoring", scale=SCALE
+        )
     if len(options) > 1 and sorted(label) == sorted(LETTERS[: len(options)]):
         return replace(blank, answer=label, kind="ranking")
     return None
@@ -106,7 +122,11 @@ def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
     for name, mode, rule in RULES:
         tasks = tuple(part for part in parts if part.startswith(f"{mode}/"))
         cells = [("", tasks), *((part.removeprefix(mode), (part,)) for part in tasks)]
-        made = (Score(f"mllm-as-a-judge/{name}{end}", rule, of, 1.0, 3) for end, of in cells if of)
+        made = (
+            Score(f"mllm-as-a-judge/{name}{end}", rule, of, 1.0, 3)
+            for end, of in cells
+            if of
+        )
         scores += made
     return tuple(scores)
 

@@ -16,8 +16,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Study, by_part, unique
-from visualjudge.apps.adopt.files import Images, Row, at, contents, first_tables, records
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Study,
+    by_part,
+    unique,
+)
+from visualjudge.apps.adopt.files import (
+    Images,
+    Row,
+    at,
+    contents,
+    first_tables,
+    records,
+)
 from visualjudge.apps.adopt.items import Item, Option, Reply, safe
 from visualjudge.core.records import FAILED, IMAGE_MARK, TURNED, Order
 
@@ -34,8 +47,12 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     for part in PARTS:
         for path in first_tables((home,), *(f"{part}{form}.json*" for form in FORMS)):
             content = contents(path)
-            rows = records(path, content.get("pairs") if isinstance(content, dict) else content)
-            pairs += [(part, str(at(row, "id") or row.need("pair_id")), row) for row in rows]
+            rows = records(
+                path, content.get("pairs") if isinstance(content, dict) else content
+            )
+            pairs += [
+                (part, str(at(row, "id") or row.need("pair_id")), row) for row in rows
+            ]
     often, seen = Counter(name for _, name, _ in pairs), Counter[str]()
     images = Images(home, home / "images", home / "input_images")
     keys, items = defaultdict[str, list[str]](list), []
@@ -66,7 +83,9 @@ def _option(row: Row, name: str, images: Images) -> Option:
         raise row.fault(name, 'must be a list of ["text" | "image", value]')
     shown = images.all(*(value for kind, value in segments if kind == "image"))
     text = "\n".join(str(value) for kind, value in segments if kind == "text")
-    marked = (IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments)
+    marked = (
+        IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments
+    )
     source = at(row, f"{name}.model_name", f"{name}.model", f"{name}_model")
     return Option(text, shown, source, marked="\n".join(marked))
 

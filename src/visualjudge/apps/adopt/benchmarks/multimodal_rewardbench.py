@@ -16,7 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study, by_part
+from visualjudge.apps.adopt.benchmarks.layout import (
+    Benchmark,
+    JudgeFile,
+    Pairs,
+    Study,
+    by_part,
+)
 from visualjudge.apps.adopt.files import Images, Row, first_tables, records
 from visualjudge.apps.adopt.items import Reply
 
@@ -54,7 +60,11 @@ def _first(files: Sequence[JudgeFile]) -> list[Row]:
 
 # Return the row of a reply's question, whose ``Meta`` may contain only its category.
 def _question(row: Row) -> Row:
-    known = {"Better": row.one_of("Label", LABELS), "ID": row.get("ID"), "Image": row.get("Image")}
+    known = {
+        "Better": row.one_of("Label", LABELS),
+        "ID": row.get("ID"),
+        "Image": row.get("Image"),
+    }
     return Row({**known, **row.need("Meta")}, row.place, row.names)
 
 
@@ -85,7 +95,9 @@ ROW = Benchmark(
     "https://github.com/facebookresearch/multimodal_rewardbench",
     "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
     read,
-    by_part("multimodal-rewardbench", "exact", ("multimodal-rewardbench", "exact"), digits=1),
+    by_part(
+        "multimodal-rewardbench", "exact", ("multimodal-rewardbench", "exact"), digits=1
+    ),
     (r"outputs/(?P<judge>[^/]+)\.jsonl",),
     replies,
 )

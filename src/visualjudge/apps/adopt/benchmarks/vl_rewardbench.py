@@ -48,10 +48,15 @@ PAIRS = Pairs(
 def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return the pairs."""
     homes = (folder, folder / "data")
-    tables = first_tables(homes, "data.json", "*.parquet", "*.arrow", "*.jsonl", "*.json")
+    tables = first_tables(
+        homes, "data.json", "*.parquet", "*.arrow", "*.jsonl", "*.json"
+    )
     images, keys = Images(*homes), Counter[str]()
     rows = [row for path in tables for row in records(path)]
-    items = [PAIRS.item(row, _part(row), images, unique(keys, row.need("id"))) for row in rows]
+    items = [
+        PAIRS.item(row, _part(row), images, unique(keys, row.need("id")))
+        for row in rows
+    ]
     return Study(items, images.missing + sum(not item.images for item in items))
 
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
-from visualjudge.apps.adopt.logs import inspect, lmms_eval, pipeline, promptfoo, vlmevalkit
+from visualjudge.apps.adopt.logs import (
+    inspect,
+    lmms_eval,
+    pipeline,
+    promptfoo,
+    vlmevalkit,
+)
 from visualjudge.core.errors import DataError, UsageError
 
 
@@ -102,7 +108,13 @@ def rows_of(log: Log, path: Path, content: Any) -> list[dict[str, Any]]:
     """
     try:
         rows = list(log.rows(path, content))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         # An unforeseen error in reading a foreign file is reported as an error of that file.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise DataError(f"{path}: is not {log.help}: {reason}") from error

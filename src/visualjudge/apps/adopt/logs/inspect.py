@@ -19,7 +19,10 @@ def rows(path: Path, log: Any) -> list[Json]:
     if not isinstance(about, dict) or not samples:
         raise DataError(f"{path}: header.json: must describe an eval with samples")
     targets = [target for target in map(_target, samples) if target is not None]
-    letters = [is_answer(target) or (len(target) == 1 and target.isalpha()) for target in targets]
+    letters = [
+        is_answer(target) or (len(target) == 1 and target.isalpha())
+        for target in targets
+    ]
     graders = dict.fromkeys(name for sample in samples for name in _grades(sample))
     if not graders or (all(letters) and any(map(is_answer, targets))):
         return [_verdict(sample, about) for sample in samples]
@@ -34,11 +37,15 @@ def _target(sample: Json) -> str | None:
 
 # Return the grades by scorer, and by dimension of those with several.
 def _grades(sample: Json) -> dict[tuple[str, str | None], Any]:
-    values = {name: score.get("value") for name, score in (sample.get("scores") or {}).items()}
+    values = {
+        name: score.get("value") for name, score in (sample.get("scores") or {}).items()
+    }
     return {
         (name, part): grade
         for name, value in values.items()
-        for part, grade in (value.items() if isinstance(value, dict) else [(None, value)])
+        for part, grade in (
+            value.items() if isinstance(value, dict) else [(None, value)]
+        )
     }
 
 
@@ -61,7 +68,9 @@ def _grade(sample: Json, about: Json, scorer: str, part: str | None) -> Json:
         "text_a": known.pop("reply"),
         "verdict": "" if value is None else value,
     }
-    return log_row(known if part is None else known | {"task": part}, sample.get("metadata"))
+    return log_row(
+        known if part is None else known | {"task": part}, sample.get("metadata")
+    )
 
 
 def _verdict(sample: Json, about: Json) -> Json:

@@ -12,7 +12,16 @@ from visualjudge.apps.adopt.answers import is_answer
 from visualjudge.apps.adopt.files import at, log_row, texts_of
 
 OWN = frozenset(
-    ("doc_id", "target", "resps", "filtered_resps", "doc", "doc_hash", "input", "arguments")
+    (
+        "doc_id",
+        "target",
+        "resps",
+        "filtered_resps",
+        "doc",
+        "doc_hash",
+        "input",
+        "arguments",
+    )
 )
 
 

@@ -26,11 +26,15 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     place = settings_path(path)
     settings = jsons.read(place, "manifest") if place.is_file() else {}
     asked = path.parent / str(at(settings, "rows"))
-    inputs = {str(row.get("key")): row for row in (records(asked) if asked.is_file() else ())}
+    inputs = {
+        str(row.get("key")): row for row in (records(asked) if asked.is_file() else ())
+    }
     results = list(read_results(path))
     types = {part.get("type") for line in results for part in line.results.values()}
     if len(types) > 1:
-        raise DataError(f"{path}: results: must be all of pairs or all of scores, got {types}")
+        raise DataError(
+            f"{path}: results: must be all of pairs or all of scores, got {types}"
+        )
     scored = "single_score" in types
     return [
         row
@@ -39,9 +43,13 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _of_line(line: RowResult, asked: Any, settings: Any, scored: bool) -> Iterator[dict[str, Any]]:
+def _of_line(
+    line: RowResult, asked: Any, settings: Any, scored: bool
+) -> Iterator[dict[str, Any]]:
     key, _, order = str(line.key).rpartition("/")
-    key, order = (key, order) if key and order in ("AB", "BA") else (str(line.key), "AB")
+    key, order = (
+        (key, order) if key and order in ("AB", "BA") else (str(line.key), "AB")
+    )
     sources = _sources(asked.get("edited_images") or ())
     more = {name: value for name, value in asked.items() if name not in OF_ROW}
     usage = line.usage if len(line.results) == 1 else {}
@@ -62,12 +70,17 @@ def _of_line(line: RowResult, asked: Any, settings: Any, scored: bool) -> Iterat
                 "verdict": "" if value == FAILED else value,
                 "model": next(iter(sources), None),
             }
-            reply = next(iter(reply.values()), None) if isinstance(reply, dict) else reply
+            reply = (
+                next(iter(reply.values()), None) if isinstance(reply, dict) else reply
+            )
         else:
             letter = VALUES.get(value, "")
             known["verdict"] = TURNED.get(letter, letter) if order == "BA" else letter
             pair = sources if order == "AB" else sources[::-1]
-            known |= {"order": order, **dict(zip(("model_a", "model_b"), pair, strict=False))}
+            known |= {
+                "order": order,
+                **dict(zip(("model_a", "model_b"), pair, strict=False)),
+            }
         yield log_row(known | {"reply": reply if isinstance(reply, str) else ""}, more)
 
 
@@ -76,4 +89,6 @@ def _sources(images: Any) -> list[str]:
     paths = [PurePosixPath(str(image)) for image in images]
     folders = [path.parent.name for path in paths]
     alike = len({path.name for path in paths}) == 1
-    return folders if alike and all(folders) and len(set(folders)) == len(folders) else []
+    return (
+        folders if alike and all(folders) and len(set(folders)) == len(folders) else []
+    )

@@ -15,7 +15,14 @@ from visualjudge.apps.adopt.files import at, log_row
 from visualjudge.core.jsons import Json
 
 GRADED = (
-    *("llm-rubric", "search-rubric", "g-eval", "factuality", "model-graded-", "answer-relevance"),
+    *(
+        "llm-rubric",
+        "search-rubric",
+        "g-eval",
+        "factuality",
+        "model-graded-",
+        "answer-relevance",
+    ),
     *("context-", "conversation-relevance"),
 )
 """Prefixes of the assertions that a model scores."""
@@ -37,23 +44,32 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
         item = items.setdefault(case, str(result.get("testIdx", len(items))))
         known = {"item": item, "repeat": asked[item, model]}
         asked[item, model] += 1
-        for row in _grades(result, known, model) if graded else [_verdict(result, model)]:
-            yield log_row(known | row, result.get("vars"), at(result, "testCase.metadata"))
+        for row in (
+            _grades(result, known, model) if graded else [_verdict(result, model)]
+        ):
+            yield log_row(
+                known | row, result.get("vars"), at(result, "testCase.metadata")
+            )
 
 
 # Return the graded assertions; of a result that failed, those that were asked for.
 def _graded(result: Json) -> list[Json]:
     asked = [
-        {"assertion": one, "error": "not graded"} for one in at(result, "testCase.assert") or []
+        {"assertion": one, "error": "not graded"}
+        for one in at(result, "testCase.assert") or []
     ]
     parts = at(result, "gradingResult.componentResults") or asked
-    return [part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)]
+    return [
+        part for part in parts if str(at(part, "assertion.type")).startswith(GRADED)
+    ]
 
 
 # Return a field of the first assertion of this kind.
 def _people(result: Json, kind: str, field: str) -> Any:
     parts = at(result, "gradingResult.componentResults") or []
-    return next((at(part, field) for part in parts if at(part, "assertion.type") == kind), None)
+    return next(
+        (at(part, field) for part in parts if at(part, "assertion.type") == kind), None
+    )
 
 
 def _text(result: Json) -> str:
@@ -67,7 +83,9 @@ def _grades(result: Json, known: Json, model: str) -> Iterator[Json]:
     parts = _graded(result)
     for number, part in enumerate(parts):
         kind, by = at(part, "assertion.type"), at(part, "assertion.provider")
-        failed = part.get("error") or at(part, "metadata.graderError") or result.get("error")
+        failed = (
+            part.get("error") or at(part, "metadata.graderError") or result.get("error")
+        )
         yield {
             "item": known["item"] if len(parts) == 1 else f"{known['item']}/{number}",
             "judge": by if isinstance(by, str) else kind,
@@ -85,7 +103,9 @@ def _verdict(result: Json, model: str) -> Json:
         "truth": _people(result, "equals", "assertion.value"),
         "verdict": "",
         "reply": _text(result),
-        "finish_reason": "error" if result.get("error") else at(result, "response.finishReason"),
+        "finish_reason": "error"
+        if result.get("error")
+        else at(result, "response.finishReason"),
         "input_tokens": at(result, "response.tokenUsage.prompt"),
         "output_tokens": at(result, "response.tokenUsage.completion"),
     }
