@@ -123,9 +123,9 @@ class RefusedParameters:
         }
         self._left_out.update(dict.fromkeys(notes.values()))
         changes = {name: None for name in notes if name != _KNOWN[RENAMED].parameter}
-        return replace(request, **changes) if changes else request, tuple(
-            notes.values()
-        )  # type: ignore[arg-type]
+        if changes:
+            request = replace(request, **changes)  # type: ignore[arg-type]
+        return request, tuple(notes.values())
 
     @property
     def adjustments(self) -> tuple[str, ...]:

@@ -204,9 +204,8 @@ def spent_before(paid: Spending, manifest: Fields) -> Spending:
 
 def _stated(kind: type[Kind], stated: Fields | None) -> Kind:
     known = stated or {}
-    return kind(
-        **{one.name: known[one.name] for one in fields(kind) if one.name in known}
-    )  # type: ignore[arg-type]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: known[name] for name in names if name in known})
 
 
 class Budget:

@@ -95,11 +95,12 @@ def _prepared(
     kind = task_named(task).type
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
-    size: Size | None = named.pop("size", None)
+    stated = named.pop("size", None)
     # polygons of one side use the size in an RLE or PNG of the other
-    size = (
-        tuple(size) if size else _told_size(task, truth) or _told_size(task, prediction)
-    )  # type: ignore[assignment]
+    size: Size | None = _told_size(task, truth) or _told_size(task, prediction)
+    if stated:
+        height, width = stated
+        size = height, width
     ours = read_prediction(task, prediction, size=size)
     sides = ours, read_prediction(task, truth, size=size)
     labels = named.get("class_of_interest")
