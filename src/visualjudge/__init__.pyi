@@ -128,7 +128,7 @@ def build(
     types: Sequence[str] | None = ...,
     where: Sequence[str] | None = ...,
     seed: int = ...,
-    workers: int = ...,
+    workers: int | None = ...,
     engine: Literal["local", "ray"] = ...,
     prompts: Any = ...,
     prompt_version: str | None = ...,
