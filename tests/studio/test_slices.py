@@ -171,7 +171,7 @@ def test_a_probe_that_passes_has_no_example(
     judged: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from visualjudge.analysis import analysing
-    from visualjudge.analysis.probes import probe_results
+    from visualjudge.analysis.figures.probes import probe_results
 
     shelf = judged.shelf(judged.places.datasets[0].slug)
     place = shelf.runs[0][0]
