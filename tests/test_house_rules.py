@@ -67,11 +67,11 @@ BUDGET = {
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
-    "core": 1204,
-    "dataset": 1650,
-    "replies": 778,
+    "core": 1358,
+    "dataset": 1651,
+    "replies": 709,
     "apps": 5290,
-    "cli": 1491,
+    "cli": 1511,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
 MOST_STATEMENTS = 30_900
