@@ -22,13 +22,13 @@ from visualjudge.analysis.figure_text import (
     number,
     percent,
     plain_name,
-    span,
     with_ends,
 )
+from visualjudge.analysis.score_scale import ScoreScale, scale_of
+from visualjudge.analysis.scores import scores_of
 from visualjudge.analysis.statistics.score_agreement import (
     Figure,
     Scores,
-    image_groups,
     of_items,
     weighted_mean,
 )
@@ -45,56 +45,13 @@ from visualjudge.analysis.statistics.score_bar import (
 )
 from visualjudge.analysis.statistics.score_ranges import ScoreRanges, score_ranges
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.value_and_interval import Estimate
 
 TEN = (0.0, 10.0)
-FEW_STEPS = 20
-"""A scale of at most this many whole steps has them as its steps, any other ten."""
 NAMED = 3
 """Number of tasks that a sentence names."""
 MOST_TIMES = 20
 """Times the images that an answer may need to be promised."""
 SCORED = ("task", "cluster", "usable", "number", "truth")
-
-
-@dataclass(frozen=True)
-class ScoreScale:
-    """The scale of a study, on which its scores were given; here they lie from 0 to 10."""
-
-    low: float = 0.0
-    high: float = 10.0
-
-    @property
-    def step(self) -> float:
-        """One step, in tenths of the scale."""
-        width = self.high - self.low
-        whole = float(width).is_integer() and 2 <= width <= FEW_STEPS
-        return 10 / width if whole else 1.0
-
-    def score(self, value: float) -> float:
-        """Return a score from 0 to 10 on the scale of the study."""
-        return round(self.low + value * (self.high - self.low) / 10, 6)
-
-    def size(self, value: float) -> float:
-        """Return a difference of scores on the scale of the study."""
-        return value * (self.high - self.low) / 10
-
-    def sized(self, figure: Estimate) -> str:
-        """Format a difference of scores with its interval."""
-        if figure.value is None:
-            return with_ends(figure)
-        ends = [self.size(end or 0.0) for end in figure.interval or ()]
-        behind = span(ends) if ends else figure.why
-        return f"{number(self.size(figure.value))} ({behind})"
-
-    def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
-
-
-def scale_of(study: Study) -> ScoreScale:
-    """Return the scale that the dataset records."""
-    stated = (study.meta.get("options") or {}).get("score_range")
-    return ScoreScale(*map(float, stated)) if stated else ScoreScale()
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,23 +122,12 @@ def scored(study: Study, run: int) -> pl.DataFrame:
     return table.with_columns(pl.col("task").cast(pl.String)).sort("task", "cluster")
 
 
-def scores_of(table: pl.DataFrame, scale: ScoreScale) -> dict[str, Scores]:
+def scores_by_task(table: pl.DataFrame, scale: ScoreScale) -> dict[str, Scores]:
     """Return the usable scores of a table by task; groups of images are those of the whole table."""
     read = table.filter("usable")
-    image = read["cluster"].to_numpy().astype(np.int64)
-    group = image_groups(image)
-    groups = int(group.max(initial=-1)) + 1
-    judged = read["number"].to_numpy().astype(float)
-    true = read["truth"].to_numpy().astype(float)
     task = read["task"].to_numpy()
-    whole = Scores(judged, true, image, group, groups, scale.step)
+    whole = scores_of(read, scale.step)
     return {name: of_items(whole, task == name) for name in np.unique(task).tolist()}
-
-
-def all_scores(table: pl.DataFrame, scale: ScoreScale) -> Scores | None:
-    """Return the usable scores of all tasks together; None without any."""
-    whole = table.with_columns(task=pl.lit(""))
-    return scores_of(whole, scale).get("")
 
 
 def order_in_tasks(parts: Sequence[Scores]) -> Figure:
@@ -300,13 +246,14 @@ def _tasks(names: Sequence[str]) -> str:
 
 def score_answer(study: Study, run: int, bar: Bar) -> ScoreAnswer:
     """Return the answer from a judge's scores on items with a true score."""
-    table, scale = scored(study, run), scale_of(study)
-    found = scores_of(table, scale)
-    failed = dict(
-        table.group_by("task").agg((~pl.col("usable")).sum()).sort("task").iter_rows()
-    )
+    table = scored(study, run)
+    scale = scale_of(study)
+    found = scores_by_task(table, scale)
+    unread = (~pl.col("usable")).sum()
+    failed = dict(table.group_by("task").agg(unread).sort("task").iter_rows())
     tasks = tuple(
         ScoresOfTask(task, n, found.get(task), bar) for task, n in failed.items()
     )
-    every = all_scores(table, scale)
+    read = table.filter("usable")
+    every = scores_of(read, scale.step) if read.height else None
     return ScoreAnswer(ScoresOfTask("", sum(failed.values()), every, bar), tasks, scale)
