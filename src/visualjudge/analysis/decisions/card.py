@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-=======
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
-from itertools import chain, pairwise
->>>>>>> main
 
 import polars as pl
 
@@ -56,13 +48,6 @@ from visualjudge.analysis.value_and_interval import (
     UNANSWERED,
     Estimate,
 )
-<<<<<<< HEAD
-=======
-from visualjudge.analysis.without_truth import in_both_orders
-from visualjudge.core.escaping import for_html
-from visualjudge.core.jsons import Json
-from visualjudge.core.text_tables import Table, folded
->>>>>>> main
 
 UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
 
@@ -109,82 +94,9 @@ class JudgeCard(Answer):
         return Remarks(self.result.warnings, self.result.problems)
 
 
-<<<<<<< HEAD
 def judge_card(judge: JudgeResult) -> JudgeCard:
     """Return the answer of one judge, also by task."""
     study, run = judge.study, judge.index
-=======
-    @property
-    def descriptions(self) -> Iterator[str]:
-        """The order of the sources, probabilities, scores and a benchmark's own scores."""
-        yield from (kind.order for kind in self.system.kinds)
-        if self.probabilities is not None:
-            brier, ece = self.probabilities.brier, self.probabilities.ece_corrected
-            yield (
-                f"Its probabilities: Brier score {number3(brier.value)} ({span3(brier.interval)}), "
-                "expected calibration error, corrected for few answers, "
-                f"{number3(ece.value)} ({span3(ece.interval)}), {self.probabilities.n} answers."
-            )
-        if (radius := self.score_radius) is not None:
-            within = f"the score is within {radius.value:.2f} of the truth"
-            known = (
-                within
-                if math.isfinite(radius.value)
-                else "no bound is known: too few images"
-            )
-            yield f"In 90 % of new images, {known} ({many(radius.images, 'image')})."
-        for score in self.result.own_scores:
-            if score.value is not None:
-                yield f"The benchmark's own score, {score.name}: {score.shown}."
-
-
-@dataclass(frozen=True, eq=False)
-class Card:
-    """The cards of all judges."""
-
-    judges: tuple[JudgeCard, ...]
-    benchmarks: tuple[BenchmarkRow, ...] = ()
-    """One row per judge, benchmark and type of question, if the runs are on several datasets."""
-    moved: tuple[str, ...] = ()
-    """A sentence per two runs of which only the model that answered, or its settings, differ."""
-
-    @property
-    def parts(self) -> Iterator[Part]:
-        """What it says, with rows: lines and tables."""
-        over_all = (benchmarks_table(self.benchmarks), tasks_table(self.judges))
-        for part in chain(
-            [self.moved], over_all, *(judge.parts for judge in self.judges)
-        ):
-            if part.rows if isinstance(part, Table) else part:
-                yield part
-
-    def _repr_html_(self) -> str:
-        return "".join(
-            part.html()
-            if isinstance(part, Table)
-            else "".join(f"<p>{for_html(line)}</p>" for line in part)
-            for part in self.parts
-        )
-
-    def __str__(self) -> str:
-        texts = (
-            part.text() if isinstance(part, Table) else "\n".join(map(folded, part))
-            for part in self.parts
-        )
-        return "\n\n".join(texts)
-
-
-@lru_cache(maxsize=1)
-def card_of(analysis: Analysis) -> Card:
-    """Return the card of an existing analysis."""
-    study, results = analysis.study, analysis.results.judges
-    cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
-    moved = tuple(line for two in pairwise(results) for line in moved_between(*two))
-    return Card(cards, tuple(rows_of(study)), moved)
-
-
-def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
->>>>>>> main
     place = next(
         (row.estimate for row in judge[BIAS] if row.feature == "position"), NOTHING
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from itertools import chain, pairwise
 
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -22,6 +21,7 @@ from visualjudge.analysis.figures.answer import AS_BEFORE, CARDS, tasks_table
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks
+from visualjudge.core.escaping import for_html
 from visualjudge.core.text_tables import Table, folded
 
 Part = Table | tuple[str, ...]
@@ -50,7 +50,7 @@ class Card:
         return "".join(
             part.html()
             if isinstance(part, Table)
-            else "".join(f"<p>{escape(line)}</p>" for line in part)
+            else "".join(f"<p>{for_html(line)}</p>" for line in part)
             for part in self.parts
         )
 

@@ -6,13 +6,8 @@ import base64
 import hashlib
 import re
 import shlex
-<<<<<<< HEAD
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
-=======
-from collections.abc import Sequence
->>>>>>> main
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -32,13 +27,8 @@ from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.headline import headline, headline_section
 from visualjudge.analysis.report.paired import pair
-<<<<<<< HEAD
 from visualjudge.analysis.results import Analysis, Shown
-=======
-from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
-from visualjudge.analysis.report.sections import sections, summary_sections
 from visualjudge.core.escaping import for_html
->>>>>>> main
 
 # Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2
