@@ -7,7 +7,7 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,11 @@ from visualjudge.analysis.accuracy_cells import (
 )
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.score_agreement import Scores, image_groups
-from visualjudge.analysis.statistics.score_ranges import ScoreRanges, score_ranges
+from visualjudge.analysis.statistics.score_ranges import (
+    NO_RANGES,
+    ScoreRanges,
+    score_ranges,
+)
 from visualjudge.analysis.study_table import ordered
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate, unknown
 from visualjudge.core.records import LETTERS, FloatArray
@@ -54,13 +58,14 @@ class Scoring:
     saturation: Estimate = NOTHING
     constant_mae: Estimate = NOTHING
     gain: Estimate = NOTHING
-    ranges: ScoreRanges | None = None
+    ranges: ScoreRanges = NO_RANGES
+    tasks: Mapping[str, Scoring] = field(default_factory=dict)
 
     @property
     def without_truth(self) -> Scoring:
         """The figures that need no true scores."""
-        known = {name: unknown(getattr(self, name)) for name in OF_TRUTH}
-        return replace(self, **known, ranges=None)
+        known: Any = {name: unknown(getattr(self, name)) for name in OF_TRUTH}
+        return replace(self, **known, ranges=NO_RANGES)
 
 
 OF_SCORES = ("spearman", "pearson", "mae", "bias", "constant_mae", "gain")
@@ -168,7 +173,7 @@ def scoring_cells(
         read = part.filter("usable")
         failed = part.height - read.height
         if read.is_empty():
-            figures = dict.fromkeys((*OF_TRUTH, "saturation"), UNREAD)
+            figures: Any = dict.fromkeys((*OF_TRUTH, "saturation"), UNREAD)
             out[name] = Scoring(part.height, failed, **figures)
             continue
         groups = within_groups(read)
@@ -185,8 +190,9 @@ def scores_of(read: pl.DataFrame, step: float) -> Scores:
     """Return usable scores whose truth is known as a judge's."""
     image = read["cluster"].to_numpy().astype(np.int64)
     group = image_groups(image)
-    columns = (read[name].to_numpy().astype(float) for name in ("number", "truth"))
-    return Scores(*columns, image, group, int(group.max(initial=-1)) + 1, step)
+    judged = read["number"].to_numpy().astype(float)
+    true = read["truth"].to_numpy().astype(float)
+    return Scores(judged, true, image, group, int(group.max(initial=-1)) + 1, step)
 
 
 def _of_scores(own: Scores | None) -> dict[str, Any]:

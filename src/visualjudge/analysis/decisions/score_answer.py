@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
@@ -43,7 +43,12 @@ from visualjudge.analysis.statistics.score_bar import (
     over_tasks,
     state,
 )
-from visualjudge.analysis.statistics.score_ranges import ScoreRanges, score_ranges
+from visualjudge.analysis.statistics.score_ranges import (
+    NO_RANGES,
+    ScoreRange,
+    ScoreRanges,
+    score_ranges,
+)
 from visualjudge.analysis.study_table import Study
 
 TEN = (0.0, 10.0)
@@ -83,11 +88,11 @@ class ScoresOfTask:
         return state(self.order, self.error)
 
     @cached_property
-    def ranges(self) -> ScoreRanges | None:
+    def ranges(self) -> ScoreRanges:
         """The true scores behind each score of the judge."""
         own = self.scores
         if own is None:
-            return None
+            return NO_RANGES
         return score_ranges(own.judged, own.true, own.image, scale=TEN)
 
     @property
@@ -142,6 +147,17 @@ class ScoreAnswer:
     whole: ScoresOfTask
     tasks: tuple[ScoresOfTask, ...]
     scale: ScoreScale
+
+    def named(self, own: ScoreRange) -> str:
+        """Return the judge's scores of a range, on the scale of the study."""
+        ends = dict.fromkeys(map(self.scale.score, (own.score, own.score_high)))
+        return "–".join(f"{end:g}" for end in ends)
+
+    def ends(self, own: ScoreRange) -> str:
+        """Return the true scores of a range, on the scale of the study."""
+        return " to ".join(
+            f"{self.scale.score(end):.3g}" for end in (own.low, own.high)
+        )
 
     @property
     def state(self) -> ScoreState:
@@ -244,6 +260,7 @@ def _tasks(names: Sequence[str]) -> str:
     return listed(names, NAMED) if len(names) <= NAMED else f"{len(names)} tasks"
 
 
+@lru_cache(maxsize=4)
 def score_answer(study: Study, run: int, bar: Bar) -> ScoreAnswer:
     """Return the answer from a judge's scores on items with a true score."""
     table = scored(study, run)

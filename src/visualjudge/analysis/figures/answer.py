@@ -10,7 +10,7 @@ from dataclasses import replace
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
 from visualjudge.analysis.decisions.may_rank_models import KIND, System
-from visualjudge.analysis.decisions.model_answer import ANSWER, SHORT
+from visualjudge.analysis.decisions.model_answer import ANSWER
 from visualjudge.analysis.decisions.pairs_of_models import (
     resolution,
     separated,
@@ -53,7 +53,7 @@ CARD_OF_TASK = Layout[Answer](
 TASK = Layout[Answer](
     Column(None, "judge", "Judge"),
     named("task", "Task", plain_name, text=True),
-    Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
+    Column(None, "models.word", "Answer"),
     Column(None, "models", "Pairs separated", separated),
     Column(None, "models", "Resolution", resolution),
     of_row("Accuracy", lambda task: task.checks[0].shown),
@@ -136,7 +136,7 @@ def _section(shown: Shown) -> Section:
     table = tasks_table([judge[CARDS] for judge in shown.judges])
     return Section(
         "answers",
-        "May I rank models of a single task?",
+        "What holds for a single task?",
         asked=[replace(table, title="")],
     )
 

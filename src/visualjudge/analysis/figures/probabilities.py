@@ -4,13 +4,12 @@ lie from the truth.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figure_text import many, number3, span3
+from visualjudge.analysis.figure_text import number3, span3
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.plots.points import Points
 from visualjudge.analysis.plots.series import LinesPlot
@@ -101,20 +100,10 @@ def _radius(judge: JudgeResult) -> ConformalRadius | None:
     return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
 
 
-def _within(radius: ConformalRadius | None) -> list[str]:
-    if radius is None:
-        return []
-    known = "no bound is known: too few images"
-    if math.isfinite(radius.value):
-        known = f"the score is within {radius.value:.2f} of the truth"
-    return [f"In 90 % of new images, {known} ({many(radius.images, 'image')})."]
-
-
 SCORE_RADIUS = JudgeFigure(
     "score_radius",
     _radius,
     json=lambda radius: radius and asdict(radius),
     place=76,
-    sentences=_within,
 )
 """None without scores."""

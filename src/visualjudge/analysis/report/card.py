@@ -18,6 +18,11 @@ from visualjudge.analysis.decisions.checks import LEAST_IMAGES, checks_table
 from visualjudge.analysis.decisions.may_rank_models import sources_table
 from visualjudge.analysis.decisions.pairs_of_models import pairs_table
 from visualjudge.analysis.figures.answer import AS_BEFORE, CARDS, tasks_table
+from visualjudge.analysis.figures.scoring import (
+    SCORE_ANSWERS,
+    ranges_table,
+    scores_table,
+)
 from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks
@@ -78,9 +83,13 @@ def _parts(judge: JudgeCard) -> Iterator[Part]:
     main = judge.system.main
     yield (judge.answer, *judge.remarks.lines)
     yield pairs_table(judge.models)
-    yield checks_table({judge.judge: judge.checks})
+    yield checks_table({judge.judge: judge.shown_checks})
     if main:
         yield sources_table(main)
+    scores = judge.result[SCORE_ANSWERS]
+    if scores is not None and judge.models.shape == "scores":
+        yield scores_table("", scores)
+        yield ranges_table(judge.judge, scores)
     yield tuple(judge.result.sentences)
 
 
