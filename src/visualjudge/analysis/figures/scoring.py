@@ -49,7 +49,8 @@ def _scoring(judge: JudgeResult) -> Scoring:
     found = scoring_cells(scored, (), step).get("", NO_SCORING)
     if "truth" not in judge.has:
         return found.without_truth
-    return replace(found, tasks=scoring_cells(scored, ("task",), step))
+    by_task = scoring_cells(scored, ("task",), step)
+    return replace(found, tasks=dict(sorted(by_task.items())))
 
 
 def _answer(judge: JudgeResult) -> ScoreAnswer | None:
