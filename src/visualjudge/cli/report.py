@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
+from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import end_with, following, say, stages, words_of, write
-from visualjudge.core.atomic import atomic_path
-from visualjudge.core.text_tables import harmless
+from visualjudge.core.escaping import for_csv
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import MeasureOptions
 
 
@@ -18,14 +18,12 @@ def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     options: MeasureOptions,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"
-        ),
+        OutputFile | None,
+        output("Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
     ] = None,
     summary: Annotated[
-        Path | None,
-        typer.Option(help="One page to pass on.", metavar="FILE.html|.htm|.pdf"),
+        OutputFile | None,
+        output("One page to pass on.", metavar="FILE.html|.htm|.pdf"),
     ] = None,
     json: JsonFile = None,
     csv: Annotated[
@@ -58,15 +56,16 @@ def report(
             (out, {"compare": two or None}),
             (summary, {"summary": True}),
         ):
-            if place is not None and place.suffix.lower() == ".pdf":
+            if place is not None and place.path.suffix.lower() == ".pdf":
                 print_page(html(analysis, **of), place)
             elif place is not None:
                 write(place, html(analysis, **of))
         write(json, analysis.metrics)
         if csv is not None:
             for name, table in analysis.tables.items():
-                with atomic_path(csv / f"{name}.csv") as scratch:
-                    harmless(table).write_csv(scratch)
+                table_file = OutputFile(csv / f"{name}.csv", "--csv")
+                with table_file.scratch() as scratch:
+                    for_csv(table).write_csv(scratch)
             save_plots(analysis, csv / "plots")
     judges = card_of(analysis).judges
     if two:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from html import escape
 from itertools import chain, pairwise
 
 import numpy as np
@@ -91,6 +90,7 @@ from visualjudge.analysis.value_and_interval import (
     Estimate,
 )
 from visualjudge.analysis.without_truth import in_both_orders
+from visualjudge.core.escaping import for_html
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table, folded
 
@@ -205,7 +205,7 @@ class Card:
         return "".join(
             part.html()
             if isinstance(part, Table)
-            else "".join(f"<p>{escape(line)}</p>" for line in part)
+            else "".join(f"<p>{for_html(line)}</p>" for line in part)
             for part in self.parts
         )
 

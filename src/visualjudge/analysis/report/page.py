@@ -7,7 +7,6 @@ import hashlib
 import re
 import shlex
 from collections.abc import Sequence
-from html import escape
 from importlib import resources
 from typing import Any
 
@@ -25,6 +24,7 @@ from visualjudge.analysis.plots.figure import page_style, unbroken
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
 from visualjudge.analysis.report.sections import sections, summary_sections
+from visualjudge.core.escaping import for_html
 
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
@@ -49,7 +49,7 @@ def environment() -> Environment:
 
 def _sentence(text: str) -> Markup:
     """Return a sentence with its numbers unbroken, and its commands (in backticks) as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(unbroken(text))))
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", for_html(unbroken(text))))
 
 
 def asset(name: str) -> str:

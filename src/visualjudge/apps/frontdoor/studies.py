@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
@@ -111,14 +112,11 @@ class Study:
             If it has another suffix.
         """
         from visualjudge.analysis.report.page import html
-        from visualjudge.core.atomic import write_json, write_text
 
         target = Path(path)
         must_end_in("path", target, [".html", ".htm", ".json"], bare=True)
-        if target.suffix == ".json":
-            write_json(target, self.metrics)
-        else:
-            write_text(target, html(self.analysis))
+        is_json = target.suffix == ".json"
+        OutputFile(target).write(self.metrics if is_json else html(self.analysis))
         return target
 
     def __repr__(self) -> str:
