@@ -9,12 +9,12 @@ import typer
 
 from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, write
-from visualjudge.options import MeasureOptions
+from visualjudge.options import AnswerOptions
 
 
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    options: MeasureOptions,
+    options: AnswerOptions,
     json: JsonFile = None,
 ) -> None:
     """Answer whether a judge may rank your models, with the checks behind the answer.

@@ -13,13 +13,14 @@ Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else `
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 
 from visualjudge.analysis.statistics.score_agreement import Figure, Scores
 from visualjudge.analysis.value_and_interval import Ends
+from visualjudge.core.errors import UsageError, one_of
 
 Level = Literal["met", "missed", "open"]
 ScoreState = Literal["yes", "in_part", "no", "too_few"]
@@ -40,6 +41,27 @@ class Bar:
     spearman: float = 0.45
     error: float = 0.9
     accuracy: float = 0.75
+
+
+def bar_of(stated: Iterable[str]) -> Bar:
+    """Return the bar with the values stated as ``NAME=VALUE``.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown or a value is no number.
+    """
+    values: dict[str, float] = {}
+    known = [one.name for one in fields(Bar)]
+    for text in stated:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise UsageError(f"--bar must be {one_of(name, known)}, got {text!r}")
+        try:
+            values[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--bar {name} must be a number, got {value!r}") from None
+    return Bar(**values)
 
 
 def order_level(scores: Scores, bar: Bar) -> Level:
