@@ -60,7 +60,9 @@ def faults_of(
     except DataError:
         return {}
     rounded = [
-        Fault(one.kind, tuple(round(v, 1) for v in one.box), round(float(one.weight), 4))  # type: ignore[arg-type]
+        Fault(
+            one.kind, tuple(round(v, 1) for v in one.box), round(float(one.weight), 4)
+        )  # type: ignore[arg-type]
         for one in measured[:MOST_FAULTS]
     ]
     return {"faults": [asdict(one) for one in rounded if one.weight]}
