@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -59,13 +58,15 @@ def faults_of(
         )
     except DataError:
         return {}
-    rounded = [
-        Fault(
-            one.kind, tuple(round(v, 1) for v in one.box), round(float(one.weight), 4)
-        )  # type: ignore[arg-type]
+    heaviest = [
+        {
+            "kind": one.kind,
+            "box": [round(float(v), 1) for v in one.box],
+            "weight": round(float(one.weight), 4),
+        }
         for one in measured[:MOST_FAULTS]
     ]
-    return {"faults": [asdict(one) for one in rounded if one.weight]}
+    return {"faults": [one for one in heaviest if one["weight"]]}
 
 
 def stated_faults(metadata: Mapping[str, Any]) -> tuple[Fault, ...] | None:
