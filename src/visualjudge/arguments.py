@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import visualjudge
 from visualjudge.core.errors import UsageError, one_of
@@ -55,8 +55,7 @@ def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]
         for key, one in signature.parameters.items()
     }
 
-    @functools.wraps(function)
-    def called(*positional: Any, **named: Any) -> Result:
+    def check(*positional: Any, **named: Any) -> None:
         try:
             bound = signature.bind(*positional, **named)
         except TypeError as error:
@@ -67,10 +66,20 @@ def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]
             if not (value is parameter.default or several or _is(value, hints[key])):
                 told = _told(parameter.annotation, hints[key])
                 raise ArgumentError(f"{name}: {key} must be {told}, got {value!r:.60}")
+
+    @functools.wraps(function)
+    def called(*positional: Any, **named: Any) -> Any:
+        check(*positional, **named)
         return function(*positional, **named)
 
-    called.__module__ = "visualjudge"  # where pickle finds it
-    return called
+    @functools.wraps(function)
+    async def awaited(*positional: Any, **named: Any) -> Any:
+        check(*positional, **named)
+        return await cast(Any, function(*positional, **named))
+
+    public: Any = awaited if inspect.iscoroutinefunction(function) else called
+    public.__module__ = "visualjudge"  # where pickle finds it
+    return public  # type: ignore[no-any-return]
 
 
 def _told(annotation: str, hint: Any) -> str:
