@@ -1,12 +1,9 @@
-"""How often the probabilities that a judge states come true, and how far its scores of new images
-lie from the truth.
-"""
+"""How often the probabilities that a judge states come true."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
-import numpy as np
 import polars as pl
 
 from visualjudge.analysis.figure_text import number3, span3
@@ -16,14 +13,11 @@ from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.statistics import (
     Calibration,
-    ConformalRadius,
     calibration,
-    conformal_radius,
 )
 from visualjudge.analysis.table_layout import Column, Layout, as_named
 from visualjudge.core.jsons import Json
 
-RADIUS_ALPHA = 0.1
 COLUMNS = Layout[Calibration](
     Column("brier", "brier.value"),
     Column("brier_ci95", "brier.interval"),
@@ -89,21 +83,3 @@ RELIABILITY = LinesPlot(
     "no reply states a probability",
     1.0,
 )
-
-
-def _radius(judge: JudgeResult) -> ConformalRadius | None:
-    """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
-    scored = judge.scorings.filter(pl.col("usable") & pl.col("truth").is_not_null())
-    if scored.is_empty():
-        return None
-    residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
-    return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
-
-
-SCORE_RADIUS = JudgeFigure(
-    "score_radius",
-    _radius,
-    json=lambda radius: radius and asdict(radius),
-    place=76,
-)
-"""None without scores."""

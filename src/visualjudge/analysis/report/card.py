@@ -112,7 +112,6 @@ JUDGE = Layout[JudgeCard](
             "as_published_of",
             "probabilities",
             "photograph",
-            "score_radius",
         ),
     ),
 )
