@@ -79,7 +79,7 @@ MAY_USE, CHOOSES = "May I use its scores?", "Does it choose as the truth does?"
 MAY_RANK, CONSISTENT = "May I rank my models?", "Is it consistent, and do judges agree?"
 YES_SCORES = "Yes: it orders items as required"
 YES_PAIRS = r"Yes: it is right in 9\d"
-LABEL = r"nobody can say without a truth.*adopt --column truth=NAME"
+LABEL = r"without ground truth nobody knows.*adopt --column truth=NAME"
 SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
     "scores": (SCORES, ["truth"], "scores", MAY_USE, YES_SCORES),
     "scores, tasks": (SCORES, ["truth", "tasks"], "scores", MAY_USE, "Yes: in all 2 tasks"),
@@ -104,9 +104,9 @@ SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
 
 
 def adopted(rows: list[Row], out: Path, kind: str) -> Sequence[Path]:
-    stated = {"confidence": "sure"} if "sure" in rows[0] else {}
+    columns = {"confidence": "sure"} if "sure" in rows[0] else {}
     scale = (1.0, 5.0) if kind == SCORES else None
-    return vj.adopt(rows, out, score_range=scale, **stated).runs
+    return vj.adopt(rows, out, score_range=scale, columns=columns).runs
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -205,5 +205,5 @@ def test_the_files_of_the_card_and_of_the_report_say_the_same(tmp_path: Path) ->
     invoke = CliRunner().invoke
     assert invoke(app, ["card", str(run), "--json", str(card)]).exit_code == 0
     assert invoke(app, ["report", str(run), "--json", str(metrics)]).exit_code == 0
-    said = json.loads(card.read_text("utf-8"))["judges"][0]["models"]
+    said = json.loads(card.read_text("utf-8"))["judges"][0]["answer"]
     assert said == json.loads(metrics.read_text("utf-8"))["judges"][0]["answer"]

@@ -26,6 +26,7 @@ from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
     model_answer,
 )
+from visualjudge.analysis.decisions.score_answer import ScoreAnswer, score_answer
 from visualjudge.analysis.decisions.study_answer import NAMED, study_answer
 from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
@@ -98,6 +99,13 @@ class JudgeCard(Answer):
 
     tasks: tuple[Answer, ...]
     result: JudgeResult
+
+    @property
+    def scores(self) -> ScoreAnswer | None:
+        """What its scores answer, in a study of scores."""
+        if self.models.shape != "scores":
+            return None
+        return score_answer(self.result.study, self.result.index, self.result.study.bar)
 
     @property
     def shown_checks(self) -> tuple[Check, ...]:

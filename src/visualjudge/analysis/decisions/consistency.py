@@ -16,8 +16,8 @@ KEYS = ("question", "order")
 BESIDE = 3
 """Number of other judges that a sentence names."""
 ADVICE = (
-    "Whether it is right nobody can say without a truth: `visualjudge label` draws questions for "
-    "people, or a column of truth (`adopt --column truth=NAME`) tells."
+    "But without ground truth nobody knows whether it is right: `visualjudge label` draws questions "
+    "for people, and a column of truth (`adopt --column truth=NAME`) tells."
 )
 
 

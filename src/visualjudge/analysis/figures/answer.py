@@ -28,7 +28,6 @@ from visualjudge.analysis.results import Shown
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
-    as_named,
     block,
     blocks,
     grid,
@@ -39,17 +38,6 @@ from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table
 
-AS_BEFORE = (
-    *as_named("state", "verdict"),
-    Column(
-        "needs_images", lambda found: (found.models.needs_images or (None, None))[1]
-    ),
-    blocks("checks", CHECK),
-)
-"""The keys of 1.0, filled from the answer."""
-CARD_OF_TASK = Layout[Answer](
-    *AS_BEFORE, Column("answer", "verdict"), Column("said", "answer")
-)
 TASK = Layout[Answer](
     Column(None, "judge", "Judge"),
     named("task", "Task", plain_name, text=True),
@@ -58,7 +46,7 @@ TASK = Layout[Answer](
     Column(None, "models", "Resolution", resolution),
     of_row("Accuracy", lambda task: task.checks[0].shown),
     block("answer", ANSWER, "models"),
-    Column("card", CARD_OF_TASK.json),
+    blocks("checks", CHECK),
 )
 
 

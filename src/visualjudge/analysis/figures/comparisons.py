@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from visualjudge.analysis.comparisons import (
     Comparison,
@@ -16,6 +17,7 @@ from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.columns import HOLM
 from visualjudge.analysis.figures.figure import StudyFigure
 from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.identity import moved_between
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.series import UNADJUSTED, OwnPlot, estimates_plot
@@ -196,6 +198,15 @@ def correlation_scale(estimates: Iterable[Estimate]) -> Scale:
     )
 
 
+def _moved(analysis: Analysis) -> tuple[str, ...]:
+    """Return a sentence per two runs of which only the model that answered, or its settings, differ."""
+    twos = pairwise(analysis.judges)
+    return tuple(line for two in twos for line in moved_between(*two))
+
+
+MOVED = StudyFigure(
+    "moved", _moved, json=list, tables=lambda _: {}, place=1, sentences=tuple
+)
 COMPARISONS = StudyFigure(
     "comparisons",
     lambda analysis: comparisons(analysis.study),
