@@ -15,18 +15,21 @@ from visualjudge.options import MeasureOptions
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     options: MeasureOptions,
+    details: Annotated[
+        bool,
+        typer.Option(help="Also each task, each check, the sources and their order."),
+    ] = False,
     json: JsonFile = None,
 ) -> None:
     """Answer whether a judge may rank your models, with the checks behind the answer.
 
     Example: visualjudge card runs/gpt --json card.json
     """
-    from visualjudge.analysis.decisions.card import CARD
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
-    write(json, CARD.json(result))
-    print(result)
+    write(json, result.metrics)
+    print(result.details if details else result)
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]

@@ -40,11 +40,11 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.card import card_of, gamed, tasks_table
-    from visualjudge.analysis.plots.figure import Figure
-    from visualjudge.analysis.report.page import html
+    from visualjudge.analysis.figures.answer import tasks_table
+    from visualjudge.analysis.plots.plot import Plot
+    from visualjudge.analysis.report.card import card_of
+    from visualjudge.analysis.report.page import html, save_plots
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
-    from visualjudge.analysis.report.plots import save_plots
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.terminal import text
 
@@ -71,11 +71,16 @@ def report(
     if two:
         difference = differences(analysis, *two)
         print("\n".join(opening_notes(analysis, *two)))
-        if isinstance(difference, Figure):
+        if isinstance(difference, Plot):
             print(difference.finding)
     by_task = tasks_table(judges)
-    answers = text(analysis.results, [judge.answer for judge in judges])
-    parts = (answers, gamed(analysis), by_task.text() if by_task.rows else "")
+    answers = text(analysis, [judge.answer for judge in judges])
+    notes = (
+        line
+        for figure in analysis.of_study
+        for line in figure.sentences(analysis[figure])
+    )
+    parts = (answers, *notes, by_task.text() if by_task.rows else "")
     print("\n".join(filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]

@@ -14,9 +14,9 @@ import polars as pl
 import yaml
 
 from visualjudge import __version__
-from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.estimate import shares
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.results import Analysis
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile

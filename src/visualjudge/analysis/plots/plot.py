@@ -1,4 +1,4 @@
-"""A figure: its finding and its caption, one sentence each, its data, and its drawing at any
+"""A plot: its finding and its caption, one sentence each, its data, and its drawing at any
 width.
 """
 
@@ -23,7 +23,7 @@ Cell = str | float | int | None
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Plot:
     """A drawing and the data behind it; displays itself in a notebook."""
 
     name: str
@@ -94,7 +94,7 @@ def unbroken(text: str) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A figure that is not drawn, and the reason."""
+    """A plot that is not drawn, and the reason."""
 
     name: str
     reason: str
