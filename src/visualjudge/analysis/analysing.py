@@ -26,6 +26,7 @@ from visualjudge.analysis.comparisons import (
     comparisons,
     nothing_in_common,
 )
+from visualjudge.analysis.decisions.may_rank_models import rank_sets
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
@@ -254,7 +255,11 @@ def judge_result(
         ),
         encodings=_encodings(pairs, asked),
         variance=_variance(pairs, study.questions),
-        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.questions),
+        leaderboard=leaderboard(
+            study.kind(index, "pairwise", PLAYED),
+            study.questions,
+            rank_sets(study, index),
+        ),
         unread=unread(study.joined[index]),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)
