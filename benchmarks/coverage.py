@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scipy import special
+from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 
 from visualjudge.analysis.bias import preference
 from visualjudge.analysis.comparisons import paired
@@ -28,7 +29,6 @@ from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.statistics.kappa import kappa
-from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.records import FloatArray, IntArray
 
 PAGE = Path(__file__).parents[1] / "docs/analysis.md"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.analysis.decisions.card import Card
+from visualjudge.analysis.report.card import Card
 from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
 from visualjudge.apps.frontdoor.data import (
     Data as Data,
@@ -128,7 +128,7 @@ def build(
     types: Sequence[str] | None = ...,
     where: Sequence[str] | None = ...,
     seed: int = ...,
-    workers: int = ...,
+    workers: int | None = ...,
     engine: Literal["local", "ray"] = ...,
     prompts: Any = ...,
     prompt_version: str | None = ...,

@@ -12,6 +12,11 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from judged_records import pair as choice, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
+from visualjudge.analysis.decisions.card import JudgeCard
+from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.separation import (
     Comparisons,
     PairOfModels,
@@ -19,10 +24,6 @@ from visualjudge.analysis.separation import (
     PairState,
     separate,
 )
-from visualjudge.analysis.decisions.card import JudgeCard, card_of
-from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
-from visualjudge.analysis.report.page import html as page
-from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.core.records import Probe, Question, Verdict
 
 CLOSE = (0, 1)
@@ -215,7 +216,7 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     assert first.startswith("Yes") and first.endswith(
         ", but it fails the probe “length”."
     )
-    shown = " ".join(terminal(analysis.results, [found.answer]).split())
+    shown = " ".join(terminal(analysis, [found.answer]).split())
     assert first in shown and first.removeprefix("Yes, ") in page(analysis).replace(
         "\u00a0", " "
     )

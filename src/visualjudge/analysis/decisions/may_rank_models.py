@@ -19,7 +19,6 @@ from visualjudge.analysis.decisions.judged_items import (
 from visualjudge.analysis.decisions.model_answer import NO_ANSWER
 from visualjudge.analysis.figure_text import (
     GROUPS_NOTE,
-    RANKS_NOTE,
     group_name,
     many,
     number3,
@@ -115,7 +114,9 @@ class KindOfSystem:
         corrected values have the opposite one.
         """
         side = 1 if row.bias.value > 0 else -1
-        beside = {other.source: other for other in self.sources if other.group == row.group}
+        beside = {
+            other.source: other for other in self.sources if other.group == row.group
+        }
         passed = 0
         for pair in self.models.pairs:
             if pair.group != row.group or row.source not in (pair.a, pair.b):
@@ -166,6 +167,7 @@ KIND = Layout[KindOfSystem](
 )
 
 
+RANKS = "Ranks: those that the tests of its pairs leave to a source."
 TO_TRUTH = (
     "The last columns are the judge's mean less that of the truth, without a test: noise in a truth "
     "that people gave, or that only says which of two is better, reads as favour."
@@ -176,7 +178,7 @@ def sources_table(kind: KindOfSystem) -> Table:
     """Return each source by judge and by truth, its possible ranks in its group, and which sources
     are favoured.
     """
-    apart, notes = len({row.group for row in kind.sources}) > 1, [RANKS_NOTE]
+    apart, notes = len({row.group for row in kind.sources}) > 1, [RANKS]
     notes += [GROUPS_NOTE] if apart else []
     notes += [] if kind.exact else [TO_TRUTH]
     if kind.left_out:
