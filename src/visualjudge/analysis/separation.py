@@ -257,7 +257,7 @@ def separate(rows: Comparisons) -> PairsOfModels:
     means, mean_order = _mean_differences(cells)
     conflict = mean_order * true.order < 0
     # the level that a further pair would have in Holm's procedure
-    tail = TAIL / min(len(images), int((judged.order == 0).sum()) + 1)
+    tail = TAIL / (int((judged.order == 0).sum()) + 1)
     spread = _variance_per_image(judged, images)
     needed: list[tuple[int, int] | None] = [None] * len(images)
     for k in np.flatnonzero(states == "undecided"):
@@ -516,12 +516,15 @@ def _graded(difference: FloatArray) -> bool:
 
 def _variance_per_image(found: Preferences, images: IntArray) -> float | None:
     """Return the variance that one image contributes to a preference, over p(1 − p): the median of
-    the pairs; None if no pair has one.
+    the half of the pairs that are closest to ½; None if no pair has one.
     """
     known = np.isfinite(found.error) & np.isfinite(found.value)
+    if not known.any():
+        return None
     value, variance = found.value[known], found.error[known] ** 2
     each = images[known] * variance * value * (1 - value)
-    return float(np.median(each)) if each.size else None
+    apart = np.abs(value - 0.5)
+    return float(np.median(each[apart <= np.median(apart)]))
 
 
 Curve = Callable[[float], tuple[float, float, float]]
@@ -594,7 +597,9 @@ def _promise(
 
         def beyond(preference: float, variance: float) -> float:
             spread = max(variance * preference * (1 - preference), 1e-12)
-            return (preference - 0.5) * math.sqrt(images / spread) - reach
+            # half a case, as in the exact test of a share
+            above = preference - 0.5 - variance / (2 * images)
+            return above * math.sqrt(images / spread) - reach
 
         def power(number: float) -> float:
             truth, judge, _ = at(number)
