@@ -53,6 +53,13 @@ class ModelAnswer(PairsOfModels):
         return re.split("[:,]", self.sentence, maxsplit=1)[0]
 
     @property
+    def estimand(self) -> str:
+        """What two models are compared by, or what is measured where none are."""
+        if self.pairs:
+            return "win_rate"
+        return "mean_score" if self.shape == "scores" else "agreement"
+
+    @property
     def needs_images(self) -> tuple[int, int] | None:
         """The range of further images that would settle every undecided pair; None if no pair is
         undecided, or no number would.
@@ -99,7 +106,7 @@ def qualified(state: AnswerState, sentence: str, qualifiers: Sequence[str]) -> s
 
 ANSWER = Layout[ModelAnswer](
     *as_named("shape", "state", "sentence"),
-    Column("estimand", lambda answer: "win_rate" if answer.pairs else "agreement"),
+    *as_named("estimand"),
     *as_named("resolution", "resolution_twice", "resolution_points"),
     blocks("pairs", PAIR),
 )

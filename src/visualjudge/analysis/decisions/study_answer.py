@@ -35,5 +35,4 @@ def study_answer(
     else:
         sentence = consistency(study, run, pairwise)
     said = qualified(state, sentence, qualifiers)
-    nothing = NO_PAIRS
-    return ModelAnswer(**vars(nothing), state=state, sentence=said, shape=shape)
+    return ModelAnswer(**vars(NO_PAIRS), state=state, sentence=said, shape=shape)
