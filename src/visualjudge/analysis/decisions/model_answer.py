@@ -28,7 +28,7 @@ from visualjudge.analysis.separation import (
     PairsOfModels,
 )
 from visualjudge.analysis.shape import QUESTIONS, Shape
-from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks
+from visualjudge.analysis.table_layout import Layout, as_named, blocks
 
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
