@@ -181,7 +181,8 @@ WIRE: ColumnTypes = {
         ("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String
     ),
     **dict.fromkeys(
-        ("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)
+        ("class_of_interest", "annotation_ids", "sources", "ties", "subset"),
+        pl.List(pl.String),
     ),
     "final_scores": pl.List(pl.Float64),
     "answer": pl.String,
@@ -244,6 +245,7 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
         ties=pl.col("ties").fill_null([]).cast(pl.List(WORD)),
         sources=pl.col("sources").cast(pl.List(WORD)),
         annotations=ids.cast(pl.List(WORD)),
+        subset=pl.col("subset").cast(pl.List(WORD)),
         **{more(name): _more_of(name) for name in FEATURES},
         **{lead(name): _lead_of(name) for name in FEATURES},
         severity_gap=_lead_of("severity").abs(),

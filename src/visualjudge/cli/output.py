@@ -40,8 +40,10 @@ FILES = frozenset(
         ".json",
         ".jsonl",
         ".lock",
+        ".md",
         ".pdf",
         ".svg",
+        ".tex",
         ".tsv",
         ".xlsx",
     )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import end_with, following, say, stages, words_of, write
+from visualjudge.core.errors import must_end_in
 from visualjudge.core.escaping import for_csv
 from visualjudge.core.outputs import OutputFile
 from visualjudge.options import AnswerOptions
+
+PAGES = (".html", ".htm", ".pdf")
 
 
 def report(
@@ -19,7 +22,10 @@ def report(
     options: AnswerOptions,
     out: Annotated[
         OutputFile | None,
-        output("Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
+        output(
+            "Page, or .pdf (needs Chromium); with --table .csv, .md or .tex.",
+            metavar="FILE.html|.htm|.pdf|.csv|.md|.tex",
+        ),
     ] = None,
     summary: Annotated[
         OutputFile | None,
@@ -29,6 +35,10 @@ def report(
     csv: Annotated[
         Path | None,
         typer.Option(help="Write every table and plot here.", metavar="FOLDER"),
+    ] = None,
+    table: Annotated[
+        Literal["paper"] | None,
+        typer.Option(help="Print judges by tasks, by subset and question type."),
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
@@ -43,29 +53,36 @@ def report(
     from visualjudge.analysis.figures.answer import tasks_table
     from visualjudge.analysis.plots.plot import Plot
     from visualjudge.analysis.report.card import card_of
+    from visualjudge.analysis.report.exports import WRITERS
     from visualjudge.analysis.report.page import html, save_plots
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
+    from visualjudge.analysis.report.paper import paper_tables
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.terminal import text
 
+    if out is not None:
+        must_end_in("--out", out.path, (*WRITERS,) if table else PAGES)
     with stages() as progress:
         analysis = analyse(runs, options=options, progress=progress)
         two = [named_run(analysis, name) for name in compare or ()]
         progress("writing the report")
+        tables = paper_tables(analysis) if table else []
         for place, of in (
             (out, {"compare": two or None}),
             (summary, {"summary": True}),
         ):
             if place is not None and place.path.suffix.lower() == ".pdf":
                 print_page(html(analysis, **of), place)
+            elif place is not None and place.path.suffix.lower() in WRITERS:
+                write(place, WRITERS[place.path.suffix.lower()](tables))
             elif place is not None:
                 write(place, html(analysis, **of))
         write(json, analysis.metrics)
         if csv is not None:
-            for name, table in analysis.tables.items():
+            for name, frame in analysis.tables.items():
                 table_file = OutputFile(csv / f"{name}.csv", "--csv")
                 with table_file.scratch() as scratch:
-                    for_csv(table).write_csv(scratch)
+                    for_csv(frame).write_csv(scratch)
             save_plots(analysis, csv / "plots")
     judges = card_of(analysis).judges
     if two:
@@ -81,7 +98,8 @@ def report(
         for line in figure.sentences(analysis[figure])
     )
     parts = (answers, *notes, by_task.text() if by_task.rows else "")
-    print("\n".join(filter(None, parts)))
+    asked = (f"{own.text()}\n" for own in tables)
+    print("\n".join(asked if table else filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]
     say(

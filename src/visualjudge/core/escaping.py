@@ -22,9 +22,31 @@ _TERMINAL = {**_ESCAPED, ord("\r"): "\\u000d"}
 _NO_XML = (*range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
 _XML = {**_TERMINAL, **{code: f"\\u{code:04x}" for code in _NO_XML}}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$@])|(?<=:)(?=//)|^(?=[-+=])")
-_NUMBERED = re.compile(r"^(\d+)(?=[.)])")
+_NUMBERED = re.compile(r"^(\d+)(?=[.)](\s|$))")
 # GitHub's runner obeys "::" where a line begins, and "##[" anywhere.
 _COMMAND = re.compile(r"^(\s*:)(?=:)|(#)(?=#\[)", re.MULTILINE)
+_LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "{}$&#_%"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "\u2212": "$-$",
+        "×": r"$\times$",
+        "±": r"$\pm$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "∞": r"$\infty$",
+        "α": r"$\alpha$",
+        "ε": r"$\varepsilon$",
+        "κ": r"$\kappa$",
+        "ρ": r"$\rho$",
+        "τ": r"$\tau$",
+        "ω": r"$\omega$",
+    }
+)
 FORMULA = r"^[=+\-@\t\r]"
 PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
@@ -46,6 +68,13 @@ def for_markdown(text: str) -> str:
     line = " ".join(text.translate(_ESCAPED).split())
     escaped = _MARKDOWN.sub(lambda match: f"\\{match[1] or ''}", line)
     return _NUMBERED.sub(r"\1\\", escaped)
+
+
+def for_latex(text: str) -> str:
+    """Return ``text`` as one line without any command, with the signs of our tables in math mode.
+    Other letters beyond ASCII are left as they are: they need an input encoding of UTF-8.
+    """
+    return " ".join(text.translate(_ESCAPED).split()).translate(_LATEX)
 
 
 def for_terminal(text: str) -> str:

@@ -95,7 +95,8 @@ class Table:
     marked: frozenset[int] = frozenset()
 
     @property
-    def _to_the_right(self) -> Sequence[bool]:
+    def to_the_right(self) -> Sequence[bool]:
+        """Whether each column is aligned to the right."""
         if self.numeric is not None:
             return self.numeric
         return [
@@ -113,7 +114,7 @@ class Table:
         Names wrap onto further lines; numbers never do. Columns that do not fit follow below, with
         the keys repeated.
         """
-        numeric = self._to_the_right
+        numeric = self.to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
         room = screen_width() if width is None else width
         parts = [
@@ -129,7 +130,7 @@ class Table:
     def _lines(
         self, part: Sequence[int], floors: Sequence[int], room: int
     ) -> Iterator[str]:
-        numeric = self._to_the_right
+        numeric = self.to_the_right
         rows = [[line[i] for i in part] for line in (self.columns, *self.rows)]
         widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
         room -= len(GAP) * (len(part) - 1)
@@ -173,7 +174,7 @@ class Table:
         ``wide`` (around the table), ``keys`` (two columns identify a row), ``n`` (numbers) and
         ``hit`` (marked rows).
         """
-        return _template().render(table=self, right=self._to_the_right)
+        return _template().render(table=self, right=self.to_the_right)
 
 
 @cache

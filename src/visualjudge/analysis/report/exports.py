@@ -1,0 +1,100 @@
+"""Tables of a report as CSV, Markdown and LaTeX (packages booktabs and graphicx)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import polars as pl
+
+from visualjudge.core.escaping import for_csv, for_latex, for_markdown
+from visualjudge.core.text_tables import Styled, Table
+
+MOST_UPRIGHT = 8
+"""Number of columns above which LaTeX turns the titles and fits the table into the text's width."""
+
+
+def as_csv(tables: Sequence[Table]) -> str:
+    """Return the tables below each other; the first column has the title of each."""
+    header: tuple[str, ...] = ()
+    lines = []
+    for table in tables:
+        if table.columns != header:
+            header = table.columns
+            lines.append(("Table", *header))
+        lines += [(table.title, *row) for row in table.rows]
+    width = max(map(len, lines), default=0)
+    cells = [[*map(str, line), *[""] * (width - len(line))] for line in lines]
+    frame = pl.DataFrame(cells, schema=[str(k) for k in range(width)], orient="row")
+    return for_csv(frame).write_csv(include_header=False)
+
+
+def as_markdown(tables: Sequence[Table]) -> str:
+    """Return the tables with their titles above and their notes below."""
+    return "\n".join(chain.from_iterable(map(_markdown, tables)))
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"**{for_markdown(table.title)}**\n"
+    yield _piped(map(for_markdown, table.columns))
+    yield _piped("---:" if right else "---" for right in table.to_the_right)
+    for row in table.rows:
+        yield _piped(map(for_markdown, row))
+    yield ""
+    for note in table.notes:
+        yield f"{for_markdown(note)}\n"
+
+
+def _piped(cells: Iterator[str] | map[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def as_latex(tables: Sequence[Table]) -> str:
+    """Return a float for each table: its title as the caption, its notes below. The second line of a
+    cell is a line of its own.
+    """
+    head = "% needs \\usepackage{booktabs,graphicx}"
+    return "\n".join([head, *chain.from_iterable(map(_latex, tables))]) + "\n"
+
+
+def _latex(table: Table) -> Iterator[str]:
+    wide = len(table.columns) > MOST_UPRIGHT
+    star = "*" if wide else ""
+    sides = "".join("r" if right else "l" for right in table.to_the_right)
+    titles = [for_latex(title) for title in table.columns]
+    if wide:
+        names = titles[table.keys :]
+        titles[table.keys :] = [rf"\rotatebox{{90}}{{{name}}}" for name in names]
+    yield rf"\begin{{table{star}}}"
+    yield r"\centering\small"
+    yield rf"\caption{{{for_latex(table.title)}}}"
+    yield r"\resizebox{\textwidth}{!}{%" if wide else "{%"
+    yield rf"\begin{{tabular}}{{{sides}}}"
+    yield r"\toprule"
+    yield _ended(titles)
+    yield r"\midrule"
+    for row in table.rows:
+        yield from _rows(row)
+    yield r"\bottomrule"
+    yield r"\end{tabular}}"
+    for note in table.notes:
+        yield rf"\par\footnotesize {for_latex(note)}"
+    yield rf"\end{{table{star}}}"
+
+
+def _rows(row: Sequence[str]) -> Iterator[str]:
+    """Yield the first lines of the cells, and their second lines, if there are any, in small."""
+    yield _ended(for_latex(getattr(cell, "first", cell)) for cell in row)
+    below = [cell.below if isinstance(cell, Styled) else "" for cell in row]
+    if any(below):
+        yield _ended(text and rf"\scriptsize {for_latex(text)}" for text in below)
+        yield r"\addlinespace"
+
+
+def _ended(cells: Sequence[str] | Iterator[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+WRITERS = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
+"""What writes the tables to a file, by its suffix."""
