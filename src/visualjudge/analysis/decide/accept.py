@@ -1,14 +1,15 @@
-"""From which score of a judge predictions may be accepted.
+"""From which score of a judge predictions may be accepted, task by task.
 
 Of the predictions that the judge scored and whose true score is known, those below ``bad_below``
 are bad. The lowest score is chosen at which the share of bad predictions among the accepted ones
-is at most ``risk`` with 95 % confidence, images being the unit. Scores are tried from strict to
-lenient until the upper bound of that share (Jeffreys', for the effective number of cases) exceeds
-the risk (fixed sequence testing, Bauer 1991; Bates et al. 2021, "Distribution-free,
-risk-controlling prediction sets": one level for all steps suffices where a lenient score is never
-the safer one). Four searches begin at 8, 12, 18 and 27 % of the predictions, because few of them
-prove nothing. Weakness: the best of four searches is taken, so a judge that knows nothing, of
-predictions of which a few more than the risk are bad, is accepted in 6 to 9 % of studies.
+is at most ``risk`` with 95 % confidence, images being the unit.
+
+The method is Learn then Test (Angelopoulos, Bates, Candès, Jordan & Lei 2021) with one fixed
+sequence: scores are tested from strict to lenient, each by Clopper and Pearson's upper bound for
+the effective number of independent cases (Korn & Graubard 1998). Half of the 5 % belongs to the
+score that accepts 15 % of the predictions, half to the one that accepts 40 %. What a test has is
+passed on to the next score if it succeeds and is lost if not (the fallback procedure, Wiens
+2003). So a usable range is reached although the strictest scores are the bad ones.
 
 With a base rate, bad predictions are weighted to that share of all: a study of controlled errors
 has more of them than the predictions to accept.
@@ -17,32 +18,44 @@ has more of them than the predictions to accept.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from io import BytesIO
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import LEVEL, jeffreys_bound, ratio
+from visualjudge.analysis.estimate import LEVEL, ratio, share_ends
 from visualjudge.analysis.figure_text import number, percent
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Layout, grid, named
-from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Json
-from visualjudge.core.records import BoolArray, FloatArray
-from visualjudge.core.untrusted import open_untrusted
-from visualjudge.dataset.predictions_file import PREDICTIONS
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
-STARTS = (0.08, 0.12, 0.18, 0.27)
-"""Shares of the predictions accepted by the strictest score of each search."""
+STARTS = (0.15, 0.4)
+"""Shares of the predictions that the scores accept among which the level is divided."""
 STEPS = 30
 MOST_IMAGES = 100_000
 ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The score chosen for the predictions of one task, or of all; None if no score keeps the
+    risk. Then ``images_needed`` is about how many such images would probably have one (None: no
+    score has a smaller share of bad predictions).
+    """
+
+    task: str
+    threshold: float | None
+    images_needed: int | None = None
+
+    @property
+    def lack(self) -> str:
+        """What a score would need."""
+        if self.images_needed is None:
+            return "no score has a smaller share of bad ones: another judge is needed"
+        return f"it needs about {self.images_needed:,} images"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,55 +77,96 @@ class AcceptedPart:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The answer of ``accept``; ``threshold`` is None if no score keeps the risk."""
+    """The answer of ``accept``: a score for each task or, if ``pooled``, one for all.
+
+    ``parts`` are the figures at these scores, of all predictions if ``pooled``, and of each task
+    and its error types; ``curve`` those at other scores. ``tasks`` are the tasks studied.
+    """
 
     judge: str
     risk: float
     bad_below: float
     base_rate: float | None
-    threshold: float | None
-    images_needed: int | None
-    parts: tuple[AcceptedPart, ...] = ()
-    curve: tuple[AcceptedPart, ...] = ()
-    tasks: tuple[str, ...] = ()
+    pooled: bool
+    chosen: tuple[Chosen, ...]
+    parts: tuple[AcceptedPart, ...]
+    curve: tuple[AcceptedPart, ...]
+    tasks: tuple[str, ...]
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The score of each task that has one."""
+        scores = {
+            row.task: row.threshold for row in self.chosen if row.threshold is not None
+        }
+        if ALL in scores:
+            return dict.fromkeys(self.tasks, scores[ALL])
+        return scores
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence."""
-        promise = f"at most {percent(self.risk)} of the accepted predictions are bad"
-        bad = f"(below {self.bad_below:g}; 95 % confidence)"
-        if self.threshold is None:
-            more = (
-                "no score has a smaller share of bad ones: another judge is needed"
-                if self.images_needed is None
-                else f"it needs about {self.images_needed:,} images"
-            )
-            return (
-                f"{self.judge}: no score keeps the promise that {promise} {bad}; {more}"
-            )
-        accepted, good = (
-            percent(self.parts[0].accepted),
-            percent(self.parts[0].recall or 0.0),
+        """The answer in one sentence, or one for each kind of task."""
+        each = "" if len(self.chosen) == 1 else "of each task, "
+        promise = (
+            f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
+            f"(below {self.bad_below:g}; 95 % confidence)"
         )
-        return (
-            f"{self.judge}: accept predictions from a score of {self.threshold:g}: {promise} "
-            f"{bad}. {accepted} are accepted, {good} of the good ones"
+        if not self.thresholds:
+            lacks = _listed((row.task, row.lack) for row in self.chosen)
+            return f"{self.judge}: no score keeps the promise that {promise}; {lacks}"
+        scores = [row for row in self.chosen if row.threshold is not None]
+        score = _listed((row.task, f"{row.threshold:g}") for row in scores)
+        sentences = [
+            f"{self.judge}: accept predictions from a score of {score}: {promise}"
+        ]
+        if len(self.chosen) == 1:
+            share = percent(self.parts[0].accepted)
+            good = percent(self.parts[0].recall or 0.0)
+            sentences.append(f"{share} are accepted, {good} of the good ones")
+        lacks = _listed(
+            (row.task, row.lack) for row in self.chosen if row.threshold is None
         )
+        if lacks:
+            sentences.append(f"No score keeps it for {lacks}")
+        return ". ".join([*sentences, *self._tasks_at_risk()])
+
+    def _tasks_at_risk(self) -> Iterator[str]:
+        """Yield what one score for all tasks does not promise of single ones."""
+        if not self.pooled or len(self.tasks) == 1:
+            return
+        rows = [row for row in self.parts if row.part in self.tasks]
+        broken = [row for row in rows if (row.bad_accepted or 0.0) > self.risk]
+        if broken:
+            shares = _listed((row.part, percent(row.bad_accepted)) for row in broken)
+            yield f"By task the risk is not kept: {shares}"
+        unproven = [
+            row.part
+            for row in rows
+            if row not in broken and (row.bound or 1) > self.risk
+        ]
+        if unproven:
+            yield f"It is not shown by itself for {', '.join(unproven)}"
 
     def json(self) -> Json:
-        """Return all fields and the sentence."""
-        return {"answer": self.sentence, **asdict(self)}
+        """Return all fields, the score of each task and the sentence."""
+        return {
+            "answer": self.sentence,
+            "thresholds": self.thresholds,
+            **asdict(self),
+        }
 
     def __str__(self) -> str:
-        tables = [
-            grid(PART, rows, title=title).text()
-            for title, rows in (
-                ("At the chosen score", self.parts),
-                ("Other scores", self.curve),
-            )
-            if rows
-        ]
-        return "\n".join([self.sentence, *tables])
+        several = len(self.chosen) > 1
+        rows = [row for row in self.parts if not several or row.part in self.tasks]
+        tables = [grid(PART, rows, title="At the chosen score")] if rows else []
+        if not several:
+            tables.append(grid(PART, self.curve, title="Other scores"))
+        return "\n".join([self.sentence, *(table.text() for table in tables)])
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> str:
+    """Return what is said of each task, after its name if it is one of several."""
+    return "; ".join(said if task == ALL else f"{task} {said}" for task, said in rows)
 
 
 PART = Layout[AcceptedPart](
@@ -128,8 +182,8 @@ PART = Layout[AcceptedPart](
 
 def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
     """Return one row per prediction that a scoring question shows (a class of it, where the
-    question names one): the mean ``score`` of its readable verdicts, null if there is none, and its
-    ``truth``.
+    question names one): the mean ``score`` of its readable verdicts, null if there is none, its
+    ``truth``, and the ``id`` of such a question.
     """
     asked = study.joined[run].filter(pl.col("kind") == "scoring")
     if asked.is_empty():
@@ -146,7 +200,7 @@ def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
             "task", "image", "cluster", "annotation", "classes", maintain_order=True
         )
         .agg(
-            pl.col("source", "error_type").first(),
+            pl.col("source", "error_type", "id").first(),
             score=pl.col("number").mean(),
             truth=pl.col("truth").first(),
         )
@@ -160,8 +214,10 @@ def accept(
     bad_below: float = 5.0,
     risk: float = 0.05,
     base_rate: float | None = None,
+    pooled: bool = False,
 ) -> Acceptance:
-    """Find the score from which the judge of the study's first run may accept predictions.
+    """Find the score from which the judge of the study's first run may accept predictions: of each
+    task or, if ``pooled``, of all tasks together.
 
     Raises
     ------
@@ -183,29 +239,39 @@ def accept(
             f"{study.runs[0].name}: must have readable scores of predictions with a known true "
             "score, got none"
         )
-    cases = _Cases.of(table, bad_below, base_rate)
-    threshold, images_needed = chosen_threshold(cases, risk)
-    parts = () if threshold is None else tuple(_parts(table, cases, threshold))
-    scores = np.unique(cases.score[np.isfinite(cases.score)])
-    curve = np.unique(np.quantile(scores, np.linspace(0, 1, 11), method="inverted_cdf"))
+    tasks = tuple(table["task"].unique().sort())
+    chosen: list[Chosen] = []
+    parts: list[AcceptedPart] = []
+    curve: list[AcceptedPart] = []
+    for name in (ALL,) if pooled else tasks:
+        rows = table if pooled else table.filter(task=name)
+        alone = len(tasks) == 1
+        cases = Cases.of(rows, bad_below, base_rate)
+        choice = chosen_score(cases, risk, ALL if alone else name)
+        chosen.append(choice)
+        if choice.threshold is not None:
+            parts += _parts(rows, cases, choice.threshold, choice.task)
+        curve += [cases.part(choice.task, score) for score in cases.quantiles(11)]
     return Acceptance(
         study.runs[0].name,
         risk,
         bad_below,
         base_rate,
-        threshold,
-        images_needed,
-        parts,
-        tuple(cases.part(ALL, float(score)) for score in curve[::-1]),
-        tuple(table["task"].unique().sort()),
+        pooled,
+        tuple(chosen),
+        tuple(parts),
+        tuple(curve),
+        tasks,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Cases:
-    """Predictions: their image (0, 1, …), score (−∞ without one), whether bad, and weight."""
+class Cases:
+    """Predictions: their image (0, 1, …), score (−∞ without one), whether bad, and weight, (n,)
+    each.
+    """
 
-    image: Any
+    image: IntArray
     score: FloatArray
     bad: BoolArray
     weight: FloatArray
@@ -213,9 +279,10 @@ class _Cases:
     @classmethod
     def of(
         cls, table: pl.DataFrame, bad_below: float, base_rate: float | None
-    ) -> _Cases:
+    ) -> Cases:
         bad = (table["truth"] < bad_below).to_numpy()
-        share, weight = float(bad.mean()), np.ones(bad.size)
+        share = float(bad.mean())
+        weight = np.ones(bad.size)
         if base_rate is not None:
             if share in (0.0, 1.0):
                 words = "none" if share == 0 else "all"
@@ -228,154 +295,108 @@ class _Cases:
         score = table["score"].fill_null(-math.inf).to_numpy()
         return cls(image, score, bad, weight)
 
-    def only(self, rows: BoolArray) -> _Cases:
+    def only(self, rows: BoolArray) -> Cases:
+        """Return some of the predictions, with their weights."""
         image = np.unique(self.image[rows], return_inverse=True)[1]
-        return _Cases(image, self.score[rows], self.bad[rows], self.weight[rows])
+        return Cases(image, self.score[rows], self.bad[rows], self.weight[rows])
 
-    def bound(self, threshold: float) -> tuple[float, float]:
+    def score_at(self, share: float) -> float:
+        """Return the score from which ``share`` of the predictions are accepted, or a little
+        more.
+        """
+        return float(np.quantile(self.score, 1 - share, method="inverted_cdf"))
+
+    def quantiles(self, count: int) -> list[float]:
+        """Return scores from the strictest to the most lenient."""
+        scores = np.unique(self.score[np.isfinite(self.score)])
+        shares = np.linspace(0, 1, count)
+        at = (
+            np.quantile(scores, shares, method="inverted_cdf")
+            if scores.size
+            else scores
+        )
+        return [float(score) for score in np.unique(at)[::-1]]
+
+    def bound(self, threshold: float, tail: float = LEVEL) -> tuple[float, float]:
         """Return the share of bad predictions among those from ``threshold``, and its upper bound
-        by image.
+        by image, of level 1 − ``tail``.
         """
         weight = self.weight * (self.score >= threshold)
-        bad, all_ = (
-            np.bincount(self.image, w).astype(np.float64)
-            for w in (weight * self.bad, weight)
-        )
-        value, spread = ratio(bad[all_ > 0], all_[all_ > 0])
+        bad = np.bincount(self.image, weight * self.bad).astype(np.float64)
+        accepted = np.bincount(self.image, weight).astype(np.float64)
+        value, spread = ratio(bad[accepted > 0], accepted[accepted > 0])
         if not bad.any():
             # One more bad prediction would weigh as much as any; a hundred images without one bound
             # only what they could have shown.
             heaviest = float(self.weight[self.bad].max()) if self.bad.any() else 1.0
             cases = min(float(spread.effective[0]), weight.sum() / heaviest)
-            return 0.0, 1 - LEVEL ** (1 / max(cases, 1e-9))
+            return 0.0, 1 - tail ** (1 / max(cases, 1e-9))
         cases_cap = np.array([weight.sum() ** 2 / (weight**2).sum()])
-        return float(value[0]), float(
-            jeffreys_bound(value, spread, cases_cap, LEVEL)[0]
-        )
+        return float(value[0]), float(share_ends(value, spread, cases_cap, tail)[1][0])
 
     def part(self, name: str, threshold: float) -> AcceptedPart:
         """Return the figures of accepting from ``threshold``."""
-        kept, good = self.score >= threshold, ~self.bad
-        share, bound = self.bound(threshold) if kept.any() else (None, None)
+        accepted = self.score >= threshold
+        good = ~self.bad
+        share, bound = self.bound(threshold) if accepted.any() else (None, None)
         return AcceptedPart(
             name,
             threshold,
-            float(self.weight[kept].sum() / self.weight.sum()),
+            float(self.weight[accepted].sum() / self.weight.sum()),
             share,
             bound,
-            float((kept & good).sum() / good.sum()) if good.any() else None,
+            float((accepted & good).sum() / good.sum()) if good.any() else None,
             self.score.size,
             int(np.unique(self.image).size),
         )
 
 
-def chosen_threshold(cases: _Cases, risk: float) -> tuple[float | None, int | None]:
-    """Return the lowest score that a search reaches before its bound exceeds the risk; if there is
-    none, about how many such images would probably have one (None: no score has a smaller share of
-    bad predictions).
+def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
+    """Return the lowest score whose test succeeds, from strict to lenient."""
+    levels: dict[float, float] = {}
+    for share in np.linspace(STARTS[0], 1, STEPS):
+        levels.setdefault(cases.score_at(share), 0.0)
+    for share in STARTS:
+        start = cases.score_at(share)
+        levels[start] = levels.get(start, 0.0) + LEVEL / len(STARTS)
+    scores = sorted((score for score in levels if math.isfinite(score)), reverse=True)
+    chosen = None
+    level = 0.0
+    for score in scores:
+        level += levels[score]
+        if level and cases.bound(score, level)[1] <= risk:
+            chosen = score
+        else:
+            level = 0.0
+    needed = None if chosen is not None else _images_needed(cases, risk, scores)
+    return Chosen(task, chosen, needed)
+
+
+def _images_needed(cases: Cases, risk: float, scores: Iterable[float]) -> int | None:
+    """Return how many such images the score needs that needs the fewest; None if no score has a
+    smaller share of bad predictions.
     """
-    chosen, needed, images = math.inf, math.inf, int(cases.image.max()) + 1
-    for start in STARTS:
-        at, kept = 1 - np.linspace(start, 1, STEPS), True
-        scores = np.unique(np.quantile(cases.score, at, method="inverted_cdf"))
-        for score in scores[np.isfinite(scores)][::-1].tolist():
-            share, bound = cases.bound(score)
-            kept &= (
-                bound <= risk or not share
-            )  # without a bad one, there may only be too few
-            if kept and bound <= risk:
-                chosen = min(chosen, score)
-            if share < risk:
-                # the width shrinks with the root of the images, or with them where none is bad
-                times = ((bound - share) / (risk - share)) ** (2 if share else 1)
-                needed = min(needed, images * max(times, 1.1))
-    if math.isfinite(chosen):
-        return chosen, None
-    return None, math.ceil(needed) if needed <= MOST_IMAGES else None
+    images = int(cases.image.max()) + 1
+    needed = math.inf
+    for score in scores:
+        share, bound = cases.bound(score, LEVEL / len(STARTS))
+        if share < risk:
+            # the width shrinks with the root of the images, or with them where none is bad
+            times = ((bound - share) / (risk - share)) ** (2 if share else 1)
+            needed = min(needed, images * max(times, 1.1))
+    return math.ceil(needed) if needed <= MOST_IMAGES else None
 
 
 def _parts(
-    table: pl.DataFrame, cases: _Cases, threshold: float
+    table: pl.DataFrame, cases: Cases, threshold: float, name: str
 ) -> Iterator[AcceptedPart]:
-    """Yield the figures of all predictions, and of each task and error type."""
-    yield cases.part(ALL, threshold)
-    for column in ("task", "error_type"):
-        for name in table[column].unique().sort():
-            rows = (table[column] == name).to_numpy()
-            yield cases.only(rows).part(f"{column.replace('_', ' ')} {name}", threshold)
-
-
-def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
-    """Return the predictions of another study's first run, ``accepted`` or not, and the ``reason``
-    if not.
-
-    Raises
-    ------
-    DataError
-        If no score keeps the risk, or the run has no verdicts on scoring questions.
-    """
-    if acceptance.threshold is None:
-        raise DataError(acceptance.sentence)
-    run = study.runs[0]
-    if run.name != acceptance.judge and not run.simulated:
-        warnings.warn(
-            f"the score is {acceptance.judge}'s, not {run.name}'s", stacklevel=2
-        )
-    reason = (
-        pl.when(~pl.col("task").is_in(acceptance.tasks))
-        .then(pl.lit("its task was not studied"))
-        .when(pl.col("score").is_null())
-        .then(pl.lit("no readable score"))
-        .when(pl.col("score") < acceptance.threshold)
-        .then(pl.lit("score too low"))
-    )
-    columns = ("task", "image", "annotation", "classes", "source", "score")
-    return (
-        predictions_of(study)
-        .select(*columns, accepted=reason.is_null(), reason=reason)
-        .sort("task", "image", "annotation")
-    )
-
-
-def coco_of(root: Path, table: pl.DataFrame) -> Json:
-    """Return the boxes and masks of the accepted predictions of a dataset as a COCO file."""
-    images = {
-        (task, annotation): image
-        for task, annotation, image in table.filter("accepted")
-        .select("task", "annotation", "image")
-        .iter_rows()
-    }
-    image_ids = {name: k for k, name in enumerate(sorted(set(images.values())), 1)}
-    labels: dict[str, int] = {}
-    annotations: list[Json] = []
-    path = root / PREDICTIONS
-    with (
-        open_untrusted(root, PREDICTIONS, "record")
-        if path.is_file()
-        else BytesIO() as file
-    ):
-        for row in map(jsons.loads, file):
-            image = images.get((row.get("task"), row.get("annotation_id")))
-            prediction = row.get("prediction") or {}
-            items = prediction.get("detections") or prediction.get("instances") or ()
-            for item in items if image is not None else ():
-                about: Json = {
-                    "id": len(annotations) + 1,
-                    "image_id": image_ids[image],
-                    "iscrowd": 0,
-                    "category_id": labels.setdefault(
-                        str(item["label"]), len(labels) + 1
-                    ),
-                }
-                if "bbox" in item:
-                    x0, y0, x1, y1 = item["bbox"]
-                    about["bbox"] = [x0, y0, x1 - x0, y1 - y0]
-                    about["area"] = (x1 - x0) * (y1 - y0)
-                if "segmentation" in item:
-                    about["segmentation"] = item["segmentation"]
-                annotations.append(about)
-    return {
-        "images": [{"id": k, "file_name": name} for name, k in image_ids.items()],
-        "categories": [{"id": k, "name": name} for name, k in labels.items()],
-        "annotations": annotations,
-    }
+    """Yield the figures of the predictions, and of each of their tasks and error types."""
+    yield cases.part(name, threshold)
+    several = table["task"].n_unique() > 1
+    columns = ("task", "error_type") if several else ("error_type",)
+    for column in columns:
+        for value in table[column].unique().sort():
+            rows = (table[column] == value).to_numpy()
+            within = "" if name == ALL else f"{name}, "
+            part = value if column == "task" else f"{within}error type {value}"
+            yield cases.only(rows).part(part, threshold)
