@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.analysis.decisions.card import Card
+from visualjudge.analysis.report.card import Card
 from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
 from visualjudge.apps.frontdoor.data import (
     Data as Data,
@@ -112,6 +112,7 @@ def analyse(
     where: Sequence[str] | None = ...,
     dataset: str | Path | None = ...,
     seed: int = ...,
+    bar: Sequence[str] | None = ...,
 ) -> Study: ...
 def build(
     data: Data | str | Path,
@@ -124,7 +125,7 @@ def build(
     types: Sequence[str] | None = ...,
     where: Sequence[str] | None = ...,
     seed: int = ...,
-    workers: int = ...,
+    workers: int | None = ...,
     engine: Literal["local", "ray"] = ...,
     prompts: Any = ...,
     prompt_version: str | None = ...,
@@ -152,6 +153,7 @@ def card(
     where: Sequence[str] | None = ...,
     dataset: str | Path | None = ...,
     seed: int = ...,
+    bar: Sequence[str] | None = ...,
 ) -> Card: ...
 def judge(
     dataset: Dataset | str | Path,

@@ -19,8 +19,9 @@ from visualjudge.analysis.answer import (
     PairState,
     compare_models,
 )
-from visualjudge.analysis.decisions.card import JudgeCard, card_of
+from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.core.records import Probe, Question, Verdict
@@ -151,7 +152,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
             card(asked, [said(q, "tie") for q in asked]),
         ),
         "nameless": (
-            "Not known: no question compares two named sources of one task; it is right in 9",
+            "Yes: it is right in 9",
             card([replace(question, sources=(None, None)) for question in asked], good),
         ),
         "scores": ("In part: 2 of 3 pairs", card(scores, scores_of(scores, 0.8))),
@@ -214,7 +215,7 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     assert first.startswith("Yes") and first.endswith(
         ", but it fails the probe “length”."
     )
-    shown = " ".join(terminal(analysis.results, [found.answer]).split())
+    shown = " ".join(terminal(analysis, [found.answer]).split())
     assert first in shown and first.removeprefix("Yes, ") in page(analysis).replace(
         "\u00a0", " "
     )
@@ -227,6 +228,7 @@ def test_each_task_has_its_own_answer_in_the_same_form() -> None:
     assert [task.models.state for task in found.tasks] == ["too_few", "yes"]
     shown = ANSWER.json(found.models)
     assert set(shown) == {
+        "shape",
         "state",
         "sentence",
         "resolution",

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
+from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import following, say, write
 from visualjudge.core.errors import UsageError
+from visualjudge.core.escaping import for_csv
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import MeasureOptions
 
 
@@ -41,8 +43,8 @@ def accept(
         Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Table of the marked predictions.", metavar="FILE.csv"),
+        OutputFile | None,
+        output("Table of the marked predictions.", metavar="FILE.csv"),
     ] = None,
     json: JsonFile = None,
 ) -> None:
@@ -73,13 +75,13 @@ def accept(
     say(*new.runs[0].warnings, *new.runs[0].problems)
     table = marked(found, new)
     coco = None if new.root is None else coco_of(new.root, table)
-    boxes = out.with_suffix(".coco.json")
-    if coco is None and boxes.exists():
+    boxes = out.beside(".coco.json")
+    if coco is None and boxes.path.exists():
         raise UsageError(
             f"--out: {boxes} is of other predictions: these have no boxes, masks or poses; "
             "remove it or name another file"
         )
-    write(out, table.drop("id").write_csv())
+    write(out, for_csv(table.drop("id")).write_csv())
     say(
         f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted"
     )

@@ -13,8 +13,10 @@ from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import checks
-from visualjudge.analysis.decisions.card import CARD, Card, card_of, gamed
 from visualjudge.analysis.decisions.may_rank_models import system
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.leaks import LEAKS
+from visualjudge.analysis.report.card import Card, card_of
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import OptionFeatures, Verdict
@@ -58,7 +60,7 @@ def test_what_was_not_asked_is_never_green() -> None:
 
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
-    told = str(_card(World.of(20, 3), 0.9))
+    told = _card(World.of(20, 3), 0.9).details
     assert "Ranks: the ranks that each source may have by itself" in told
 
 
@@ -73,7 +75,7 @@ def test_the_favoured_source_is_named() -> None:
     assert kind is not None
     favours = dict(zip(kind.names, kind.found.favours, strict=True))
     assert favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
-    assert "favoured" in str(card)
+    assert "favoured" in card.details
 
 
 def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
@@ -189,13 +191,28 @@ def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> No
 
 
 def test_json_has_the_promised_shape() -> None:
-    found = CARD.json(_card(World.of(20, 3), 0.9))
+    found = _card(World.of(20, 3), 0.9).metrics
     judge = found["judges"][0]
-    assert {"judge", "checks", "system"} <= set(judge)
+    assert set(judge) == {"judge", "answer", "checks", "leaderboard", "tasks"}
     for line in judge["checks"]:
         assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(line)
         assert line["state"] in checks.STATES
-    assert {"tau_b", "ci95"} <= set(judge["system"])
+
+
+def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_request() -> (
+    None
+):
+    card = _card(World.of(20, 3), 0.9)
+    own = card.judges[0]
+    (line,) = (line for line in str(card).splitlines() if line.startswith("Checks: "))
+    for row in own.checks:
+        name = row.threshold.title.lower()
+        assert (name in line.lower()) is (row.state != "pass")
+    assert card.metrics["judges"][0] == {
+        name: analyse_study(own.result.study).metrics["judges"][0][name]
+        for name in ("judge", "answer", "checks", "leaderboard", "tasks")
+    }
+    assert "Ranks by judge" in card.details and "Ranks by judge" not in str(card)
 
 
 def test_pages_escape_names_and_load_nothing() -> None:
@@ -288,9 +305,9 @@ def test_chance_is_a_guess_among_the_answers_that_can_be_right(
     found = analyse_study(
         study_of(questions, {"judge": choices_of(questions, right, swap=False)})
     )
-    result = found.results.judges[0]
+    result = found.judges[0]
     assert ("which is no better than" in card_of(found).judges[0].answer) is proven
-    assert result.pairwise.chance == pytest.approx(1 / (2 + len(ties)))
+    assert result[PAIRWISE].chance == pytest.approx(1 / (2 + len(ties)))
 
 
 def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
@@ -302,7 +319,7 @@ def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
     ]
     found = analyse_study(study_of(questions, {"judge": verdicts}))
     judge = card_of(found).judges[0]
-    assert found.results.judges[0].pairwise.accuracy.share.value < 0.45
+    assert found.judges[0][PAIRWISE].accuracy.share.value < 0.45
     assert "no better than" not in judge.answer and "cannot be used" in judge.answer
 
 
@@ -316,18 +333,16 @@ def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
         replace(mixed[1], answer="tie"),
         replace(mixed[3], answer="both_bad"),
     )
-    result = analyse_study(
-        study_of(mixed, {"judge": choices_of(mixed, 0.5)})
-    ).results.judges[0]
-    assert result.pairwise.chance == pytest.approx(0.375, abs=0.01)
+    result = analyse_study(study_of(mixed, {"judge": choices_of(mixed, 0.5)})).judges[0]
+    assert result[PAIRWISE].chance == pytest.approx(0.375, abs=0.01)
 
 
 def test_ties_that_are_never_right_do_not_lower_chance() -> None:
     questions = [replace(q, ties=("tie",)) for q in World.of(100, 4).pair_questions()]
     result = analyse_study(
         study_of(questions, {"judge": choices_of(questions, 0.5, swap=False)})
-    ).results.judges[0]
-    assert result.pairwise.chance == 0.5
+    ).judges[0]
+    assert result[PAIRWISE].chance == 0.5
 
 
 def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
@@ -344,7 +359,8 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     ]
     verdicts = choices_of(questions, 0.8, 0, swap=True)
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
-    assert gamed(analysis).startswith(
+    (said,) = LEAKS.sentences(analysis[LEAKS])
+    assert said.startswith(
         "These questions can be gamed: “more boxes, masks or points” is right in 100.0 % "
     )
-    assert " of the 30 questions that it can decide, without" in gamed(analysis)
+    assert " of the 30 questions that it can decide, without" in said

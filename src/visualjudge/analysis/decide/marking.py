@@ -10,11 +10,11 @@ import polars as pl
 
 from visualjudge.analysis.decide.accept import Acceptance, predictions_of
 from visualjudge.analysis.study_table import Study
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Json
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.predictions_file import ShownPredictions
+from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
 from visualjudge.judges.toolbox import images_by_name
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.raster.images import image_size
@@ -91,7 +91,9 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
             name, {"id": len(images) + 1, "file_name": name, **size}
         )
         (annotation_id,) = question.annotation_ids
-        prediction = shown.prediction(question.task, annotation_id, (height, width))
+        with in_field(f"{root / PREDICTIONS}: {question.task}: {annotation_id}"):
+            prediction = shown.prediction(question.task, annotation_id, (height, width))
+            prediction.check((height, width))
         if question.class_of_interest:
             prediction = prediction.only(question.class_of_interest)
         for label, items in prediction.items_by_label().items():

@@ -40,7 +40,7 @@ from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.benchmark_scores import Score
+    from visualjudge.analysis.figures.published import Score
 
 DATASET = "dataset"
 BACKENDS = ("adopted", "published")
@@ -331,6 +331,8 @@ def verdict_of(
         extra["published_value"] = str(_on_ten(counted, item))
     if reply.right is not None:
         extra["published_right"] = reply.right
+    if reply.confidence is not None:
+        extra["confidence"] = reply.confidence
     if reply.text is None:
         return replace(theirs, extra=extra)
     pair = item.kind == "pairwise"

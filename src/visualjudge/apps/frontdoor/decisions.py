@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.frontdoor.opened_run import Run, Runs, folder_of, folders_of
-from visualjudge.options import MeasureOptions, keywords
+from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Card
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
+    from visualjudge.analysis.report.card import Card
 
 
-@keywords(MeasureOptions)
-def card(runs: Runs, *, options: MeasureOptions) -> Card:
+@keywords(AnswerOptions)
+def card(runs: Runs, *, options: AnswerOptions) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -29,6 +29,9 @@ def card(runs: Runs, *, options: MeasureOptions) -> Card:
         Seed of the bootstrap.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+    bar
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
+        of choices between unnamed options.
 
     Raises
     ------
@@ -44,7 +47,7 @@ def card(runs: Runs, *, options: MeasureOptions) -> Card:
         print(vj.card(["runs/gpt", "runs/qwen"]))
     """
     from visualjudge.analysis.analysing import analyse
-    from visualjudge.analysis.decisions.card import card_of
+    from visualjudge.analysis.report.card import card_of
 
     return card_of(analyse(folders_of(runs), options=options))
 

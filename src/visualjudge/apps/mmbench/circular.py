@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from visualjudge.apps.mmbench.table import ROTATION, Row, Table
-from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.outputs import OutputFile
 
 
 def without_image(table: Table) -> dict[int, Problem]:
@@ -53,7 +53,7 @@ def write_rotations(
         )
     count = 0
     with (
-        atomic_path(out) as scratch,
+        OutputFile(Path(out), "--out").scratch() as scratch,
         scratch.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -75,7 +75,7 @@ def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
     shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
     for k in range(1, len(letters)):
         moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))
-        answer = (
-            {"answer": letters[letters.index(row.answer) - k]} if row.answer else {}
-        )
+        right = sorted(letters[letters.index(letter) - k] for letter in row.answer)
+        stated = str(right) if row.answer_form == "list" else "".join(right)
+        answer = {"answer": stated} if right else {}
         yield cells | moved | answer | shared | {"index": str(row.index + k * ROTATION)}

@@ -15,6 +15,7 @@ from visualjudge.vision.masks import (
     draw,
     errors,
     errors_matched as matched,
+    faults,
     features,
     record,
     score,
@@ -24,6 +25,7 @@ from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import (
     Encoding,
     ErrorType,
+    Faults,
     Metric,
     PredictionType,
     Ranked,
@@ -178,6 +180,7 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
+    faults=Faults(faults.INSTANCE_KINDS, faults.instance_faults),
 )
 
 
@@ -306,6 +309,7 @@ SEMANTIC = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.label_map_from_arrays,
+    faults=Faults(faults.SEMANTIC_KINDS, faults.semantic_faults),
 )
 
 _REFERRING = _labelled_pixels(
@@ -377,4 +381,5 @@ REFERRING = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.region_from_arrays,
+    faults=Faults(faults.REFERRING_KINDS, faults.referring_faults),
 )

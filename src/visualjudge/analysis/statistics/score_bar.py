@@ -1,0 +1,112 @@
+"""May the scores of a judge be used? Two requirements on the scores of one task, each met, missed or
+open by its whole interval.
+
+*Order*: Spearman's correlation with the truth is at least ``Bar.spearman``. *Error*: the mean
+absolute error is at most ``Bar.error`` times that of the best constant, so a judge that knows
+nothing, or the mean of the task, misses it. ``yes``: both are met. ``no``: one is missed and none
+is met. ``in_part``: one is met and one is missed. ``too_few``: anything else.
+
+Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else ``in_part``;
+``too_few`` if none is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+from visualjudge.analysis.statistics.score_agreement import Figure, Scores
+from visualjudge.analysis.value_and_interval import Ends
+from visualjudge.core.errors import UsageError, one_of
+
+Level = Literal["met", "missed", "open"]
+ScoreState = Literal["yes", "in_part", "no", "too_few"]
+LEAST_IMAGES = 10
+"""Nothing is met or missed on fewer images."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a judge must reach: scores, a rank correlation and a share of the best constant's error;
+    choices, an accuracy.
+
+    The defaults: people who rate generated images agree with one another with a rank correlation of
+    .45 (Ku et al. 2024); an error that is not a tenth smaller than a constant's is of no use; three
+    of four choices, as the card requires of pairs of models.
+    """
+
+    spearman: float = 0.45
+    error: float = 0.9
+    accuracy: float = 0.75
+
+
+def bar_of(stated: Iterable[str]) -> Bar:
+    """Return the bar with the values stated as ``NAME=VALUE``.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown or a value is no number.
+    """
+    values: dict[str, float] = {}
+    known = [one.name for one in fields(Bar)]
+    for text in stated:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise UsageError(f"--bar must be {one_of(name, known)}, got {text!r}")
+        try:
+            values[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--bar {name} must be a number, got {value!r}") from None
+    return Bar(**values)
+
+
+def order_level(scores: Scores, bar: Bar) -> Level:
+    """Return whether the scores order the items; scores that are all alike order nothing."""
+    if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
+        return "open"
+    if np.ptp(scores.judged) == 0:
+        return "missed"
+    return level(scores.spearman.estimate.interval, bar.spearman)
+
+
+def margin(scores: Scores, bar: Bar) -> Figure:
+    """Return by how much the error lies below the bar's."""
+    constant = np.abs(scores.true - scores.constant)
+    return scores.mean(bar.error * constant - np.abs(scores.error))
+
+
+def error_level(scores: Scores, bar: Bar) -> Level:
+    """Return whether the error is smaller than the best constant's by as much as required."""
+    if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
+        return "open"
+    return level(margin(scores, bar).estimate.interval, 0.0)
+
+
+def level(ends: Ends | None, least: float) -> Level:
+    """Return whether a whole interval is at least ``least``, or all below it."""
+    low, high = ends or (None, None)
+    if low is None or high is None:
+        return "open"
+    return "met" if low >= least else "missed" if high < least else "open"
+
+
+def state(order: Level, error: Level) -> ScoreState:
+    """Return the state of one task."""
+    levels = {order, error}
+    if levels == {"met"}:
+        return "yes"
+    if levels == {"met", "missed"}:
+        return "in_part"
+    return "no" if "missed" in levels else "too_few"
+
+
+def over_tasks(states: Iterable[ScoreState]) -> ScoreState:
+    """Return the state over tasks."""
+    decided = {own for own in states if own != "too_few"}
+    if not decided:
+        return "too_few"
+    return decided.pop() if len(decided) == 1 else "in_part"
