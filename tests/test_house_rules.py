@@ -67,7 +67,7 @@ BUDGET = {
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
-    "core": 1400,
+    "core": 1429,
     "vision": 4350,
     "formats and data": 2700,
     "prompts": 480,
