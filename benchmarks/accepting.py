@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from visualjudge.analysis.decide.accept import Cases, chosen_score
+from visualjudge.analysis.decisions.accept import Cases, chosen_score
 
 RISK, POPULATION = 0.05, 100_000
 

@@ -53,8 +53,8 @@ def accept(
 
     Example: visualjudge accept runs/known --apply runs/new --out accepted.csv
     """
-    from visualjudge.analysis.decide.accept import accept as find
-    from visualjudge.analysis.decide.marking import coco_of, marked
+    from visualjudge.analysis.decisions.accept import accept as find
+    from visualjudge.analysis.decisions.marking import coco_of, marked
     from visualjudge.analysis.load import load_study
 
     if (apply is None) != (out is None):

@@ -118,7 +118,7 @@ class Tools:
             if ask.order == "BA"
             else question.annotation_ids
         )
-        kind, files = type_of(question.task), images_by_name(question)
+        kind, files = type_of(question.task), _images(question)
         images: dict[str, Callable[[], Pixels]] = {
             name: partial(self._read, file) for name, file in files.items()
         }
@@ -152,10 +152,8 @@ class Tools:
         return prediction.only(classes) if classes else prediction
 
 
-def images_by_name(question: Question) -> dict[str, str]:
-    """Return the files of the question's images by the names used for tools: ``original``,
-    ``control``, and the letters of options.
-    """
+def _images(question: Question) -> dict[str, str]:
+    """Return the files of the question's images by the names used for tools."""
     spans = spans_of(question)
     options = [question.images[images_within(question, span)] for span in spans.options]
     first = images_within(question, spans.options[0]).start

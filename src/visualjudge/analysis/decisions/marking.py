@@ -8,14 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.decide.accept import Acceptance, predictions_of
+from visualjudge.analysis.decisions.accept import Acceptance, predictions_of
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Json
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
-from visualjudge.judges.toolbox import images_by_name
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import rle_of
@@ -61,7 +60,8 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
 
 def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
     """Return the boxes, masks and poses of the accepted predictions of a dataset as a COCO file;
-    None if no prediction of the table has such items.
+    None if no prediction of the table has such items, or the dataset never held predictions as data
+    (an adopted one does not).
 
     ``file_name`` is the path of the image in the dataset, and sizes and coordinates are those of
     that image. Of a prediction that was judged by class, the accepted classes are returned.
@@ -73,18 +73,18 @@ def coco_of(root: Path, table: pl.DataFrame) -> Json | None:
     """
     ranked = [task for task in table["task"].unique() if _has_items(task)]
     rows = table.filter(pl.col("task").is_in(ranked))
-    if rows.is_empty():
+    dataset = load_dataset(root)
+    if rows.is_empty() or PREDICTIONS not in dataset.meta.get("files", {}):
         return None
     wanted = set(rows.filter("accepted")["id"])
     shown = ShownPredictions(root)
     images: dict[str, Json] = {}
     labels: dict[str, int] = {}
     annotations: list[Json] = []
-    for question in load_dataset(root):
+    for question in dataset:
         if question.id not in wanted:
             continue
-        files = images_by_name(question)
-        name = files.get("original") or next(iter(files.values()))
+        name = question.images[0]  # the original stands before the options
         height, width = image_size(image_at(root, name))
         size = {"height": height, "width": width}
         image = images.setdefault(

@@ -14,8 +14,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from judged_records import said, scoring, write_dataset, write_run
-from visualjudge.analysis.decide.accept import Cases, accept, chosen_score
-from visualjudge.analysis.decide.marking import marked
+from visualjudge.analysis.decisions.accept import Cases, accept, chosen_score
+from visualjudge.analysis.decisions.marking import marked
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import Study
 from visualjudge.cli.main import app
@@ -203,6 +203,9 @@ def boxed(root: Path, *lines: str) -> list[str]:
     Image.new("RGB", (40, 30)).save(dataset / "media" / "a.png")
     default = [line(k) for k in range(180)]
     (dataset / "predictions.jsonl").write_text("\n".join(lines or default) + "\n\n")
+    meta = json.loads((dataset / "dataset.json").read_text())
+    meta["files"]["predictions.jsonl"] = ""
+    (dataset / "dataset.json").write_text(json.dumps(meta))
     verdicts = [said(q, round(float(q.answer) * 0.9, 1)) for q in questions]
     run = str(write_run(root / "run", dataset, verdicts, judge="j"))
     return ["accept", run, "--apply", run, "--out", str(root / "a.csv")]
@@ -272,3 +275,13 @@ def test_predictions_that_are_no_file_are_refused_and_an_older_pair_stays(
     assert isinstance(done.exception, DataError), done.output
     after = (tmp_path / "a.csv").read_text(), (tmp_path / "a.coco.json").read_text()
     assert after == before
+
+
+def test_a_dataset_that_never_held_predictions_gives_the_table_alone(
+    tmp_path: Path,
+) -> None:
+    study(tmp_path, 90)
+    run = str(tmp_path / "run")
+    words = ["accept", run, "--apply", run, "--out", str(tmp_path / "a.csv")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert not (tmp_path / "a.coco.json").exists()
