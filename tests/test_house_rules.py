@@ -68,6 +68,7 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
     "core": 1204,
+    "formats and data": 2640,
     "dataset": 1650,
     "replies": 778,
     "apps": 5290,

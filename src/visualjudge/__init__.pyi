@@ -22,7 +22,7 @@ from visualjudge.dataset.exports import Format as Format
 from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
 from visualjudge.formats.importers import Importer as Importer
 from visualjudge.formats.python_samples import from_supervision as from_supervision
-from visualjudge.formats.sample import Sample as Sample
+from visualjudge.formats.samples import Sample as Sample
 from visualjudge.options import Caps, Mode, Selection, Tiers
 from visualjudge.plugins import (
     register_backend as register_backend,
@@ -42,7 +42,11 @@ from visualjudge.runs.budget import Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop
 from visualjudge.vision.base import Mark as Mark
 from visualjudge.vision.drawing.encoded import Scene as Scene
-from visualjudge.vision.encode import Encoded as Encoded, encode as encode, encodings as encodings
+from visualjudge.vision.encode import (
+    Encoded as Encoded,
+    encode as encode,
+    encodings as encodings,
+)
 from visualjudge.vision.predictions import Prediction as Prediction
 from visualjudge.vision.rows import (
     Encoding as Encoding,

@@ -22,8 +22,10 @@ from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.image_pairs import image_pairs
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.outputs import given_score, outputs
+from visualjudge.formats.pairing import files_by_key
 from visualjudge.formats.referring import referring
-from visualjudge.formats.sample import Sample, files_by_key, read_table
+from visualjudge.formats.samples import Sample
+from visualjudge.formats.tables import read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 
@@ -109,7 +111,9 @@ class TestCoco:
         )
         assert [i.mask.area for i in sample.truth.items] == [16, 30]
 
-    def test_a_persons_area_is_that_of_the_segmentation(self, tmp_path: Path) -> None:
+    def test_a_persons_area_is_the_field_with_or_without_a_segmentation(
+        self, tmp_path: Path
+    ) -> None:
         points = [float(v) for k in range(17) for v in (k, k, 2)]
         row = box(
             1,
@@ -131,7 +135,7 @@ class TestCoco:
                 tmp_path / "images",
             )
         )
-        assert [person.area for person in sample.truth.items] == [33.0, None]
+        assert [person.area for person in sample.truth.items] == [33.0, 33.0]
 
     def test_lvis_leaves_out_what_was_not_looked_for(self, tmp_path: Path) -> None:
         gt = ground_truth(

@@ -36,7 +36,7 @@ from visualjudge.analysis.study_table import (
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table, csv_table, readable, scan
-from visualjudge.formats.sample import read_json, read_table
+from visualjudge.formats.tables import read_json, read_table
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")

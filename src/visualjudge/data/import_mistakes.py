@@ -18,7 +18,7 @@ from visualjudge.core.errors import DataError, Problem, VisualJudgeError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation, FloatArray
 from visualjudge.data.folder import DataFolder, inside
-from visualjudge.formats.sample import Sample, told_once
+from visualjudge.formats.samples import Sample, warn_once
 from visualjudge.vision.fields import check_in_pixels
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.predictions import Prediction, type_of
@@ -80,10 +80,10 @@ def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> No
         outside = ((corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)).any(
             axis=1
         )
-        told_once(
+        warn_once(
             file, "a truth has no area, so nothing can find it", _at(images, empty)
         )
-        told_once(
+        warn_once(
             file, "a truth extends beyond its image", _at(images, outside & ~empty)
         )
 

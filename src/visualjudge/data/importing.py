@@ -20,7 +20,7 @@ from visualjudge.data.import_mistakes import (
 )
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.sample import Sample, named
+from visualjudge.formats.samples import Sample, named
 from visualjudge.vision.fields import number
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of

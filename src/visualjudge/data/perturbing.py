@@ -13,7 +13,7 @@ from visualjudge.core.errors import DataError, PluginError, Problem, UsageError,
 from visualjudge.core.records import Annotation, Mask
 from visualjudge.data.importing import measured_by
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.sample import Sample
+from visualjudge.formats.samples import Sample
 from visualjudge.vision.error_types import Pairing, error_type_named, error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene

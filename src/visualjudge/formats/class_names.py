@@ -9,7 +9,8 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.yamls import read_yaml
-from visualjudge.formats.sample import IMAGE_SUFFIXES, read_json, read_table, read_text
+from visualjudge.formats.pairing import IMAGE_SUFFIXES
+from visualjudge.formats.tables import read_json, read_table, read_text
 
 YAML = (".yaml", ".yml")
 NUMBER_COLUMNS = (
@@ -99,3 +100,21 @@ def _rows(content: Any, path: Path) -> list[Mapping[Any, Any]]:
 def _cell(row: Mapping[Any, Any], columns: tuple[str, ...]) -> Any:
     cells = {str(column).strip().lower(): value for column, value in row.items()}
     return next((cells[name] for name in columns if name in cells), None)
+
+
+def whole(value: Any) -> Any:
+    """Return a whole number for a float without a fraction, as data frames write 99.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def class_name(number: Any, names: Mapping[int, str], field: str = "class") -> str:
+    """Return the name of class ``number``. Negative numbers, which mean "no label" elsewhere, are
+    no classes.
+    """
+    key = whole(number)
+    if isinstance(key, bool) or not isinstance(key, int) or key not in names:
+        known = f"{min(names)} to {max(names)}" if names else "of which there are none"
+        raise DataError(
+            f"{field}: must be the number of a class name, {known}, got {key!r:.40}"
+        )
+    return names[key]

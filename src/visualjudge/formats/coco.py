@@ -25,21 +25,18 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.untrusted import confined_path
-from visualjudge.formats.sample import (
+from visualjudge.formats.class_names import whole
+from visualjudge.formats.geometry import exif_hint, hull, other_size, turned
+from visualjudge.formats.pairing import folder_at
+from visualjudge.formats.samples import (
     RESIZE,
-    Found,
     Sample,
+    Samples,
     check_type,
-    exif_hint,
-    folder_at,
-    hull,
     invalid,
-    other_size,
-    read_json,
-    told_once,
-    turned,
-    whole,
+    warn_once,
 )
+from visualjudge.formats.tables import read_json
 from visualjudge.vision.fields import crowd, flag, score
 from visualjudge.vision.predictions import (
     Detection,
@@ -101,7 +98,7 @@ def coco(
     gt_pngs: Path | None = None,
     pred_pngs: Path | None = None,
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield the samples of a COCO instances, keypoints or panoptic file. Without ``pred``, the
     ground truth is its own prediction.
 
@@ -152,7 +149,7 @@ def coco(
 
 def samples_of(
     truth: CocoTruth, results: Mapping[Any, Rows] | None, pred: Path, typed: Typed
-) -> Found:
+) -> Samples:
     """Yield the samples of records in COCO's form; without ``results``, the truth's."""
     yield from truth.problems
     for number, image in truth.images.items():
@@ -299,12 +296,12 @@ def _warn_of_ids(truth: CocoTruth) -> None:
         repr(raw.get("id")) for _, _, raw in rows if raw.get("id") is not None
     )
     again = [where for _, where, raw in rows if times[repr(raw.get("id"))] > 1]
-    told_once(
+    warn_once(
         truth.file,
         "image_id: must be an image of the file; the record is left out",
         absent,
     )
-    told_once(
+    warn_once(
         truth.file, "id: occurs twice; the records count as two objects", again[1:]
     )
 
@@ -404,16 +401,13 @@ def _person(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
             f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
-    segmented = (
-        "segmentation" in raw and _all_finite((raw.get("area"),)) and raw["area"] > 0
-    )
+    stated = raw.get("area")
+    area = stated if _all_finite((stated,)) and stated > 0 else None
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
     if "score" in raw and not points[:, 2].any():  # v has no meaning in COCO's results
         points[:, 2] = points.any(axis=1)
-    return Person(
-        points, box, raw["area"] if segmented else None, crowd(raw), score(raw)
-    )
+    return Person(points, box, area, crowd(raw), score(raw))
 
 
 def _sample(

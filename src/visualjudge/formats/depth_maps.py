@@ -12,7 +12,9 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import FloatArray
-from visualjudge.formats.sample import Found, Sample, check_type, fitted, paired
+from visualjudge.formats.geometry import fitted
+from visualjudge.formats.pairing import paired
+from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
@@ -54,12 +56,12 @@ def depth_maps(
     gt_inverse: bool = False,
     pred_inverse: bool = False,
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield samples of depth maps paired with images by name. Without ``pred``, the ground truth is
     its own prediction.
 
     ``gt``, ``pred`` and ``images`` are arguments of
-    :func:`~visualjudge.formats.sample.files_by_key`.
+    :func:`~visualjudge.formats.pairing.files_by_key`.
 
     Parameters
     ----------

@@ -19,8 +19,10 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
+from visualjudge.formats.class_names import class_name
 from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
-from visualjudge.formats.sample import Found, check_type, class_name, read_json
+from visualjudge.formats.samples import Samples, check_type
+from visualjudge.formats.tables import read_json
 from visualjudge.vision.raster.images import image_size
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
@@ -64,7 +66,7 @@ def hugging_face(
     *,
     box_format: str = "xywh",
     column: Mapping[str, str] | None = None,
-) -> Found:
+) -> Samples:
     """Yield the samples of a data set on disk. Without ``pred``, the ground truth is its own
     prediction.
 

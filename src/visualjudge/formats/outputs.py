@@ -13,13 +13,9 @@ from typing import Any
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table
 from visualjudge.formats.hugging_face import read_data_set
-from visualjudge.formats.sample import (
-    Found,
-    Sample,
-    check_type,
-    read_table,
-    stated_file,
-)
+from visualjudge.formats.pairing import stated_file
+from visualjudge.formats.samples import Sample, Samples, check_type
+from visualjudge.formats.tables import read_table
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -42,7 +38,7 @@ def outputs(
     resize_mask: bool = False,
     column: Mapping[str, str] | None = None,
     scratch: Path | None = None,
-) -> Found:
+) -> Samples:
     """Yield the samples of a table with one row per output and rating.
 
     Parameters

@@ -15,19 +15,10 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, in_field
 from visualjudge.core.records import Mask, Size
-from visualjudge.formats.sample import (
-    RESIZE,
-    Found,
-    Sample,
-    check_type,
-    files_by_key,
-    folder_at,
-    other_size,
-    read_json,
-    read_pickle,
-    read_table,
-    stated_file,
-)
+from visualjudge.formats.geometry import other_size
+from visualjudge.formats.pairing import files_by_key, folder_at, stated_file
+from visualjudge.formats.samples import RESIZE, Sample, Samples, check_type
+from visualjudge.formats.tables import read_json, read_pickle, read_table
 from visualjudge.vision.fields import box
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size
@@ -61,7 +52,7 @@ def referring(
     *,
     boxes: bool = False,
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield the samples of a referring-expression file. Without ``pred``, the ground truth is its
     own prediction.
 

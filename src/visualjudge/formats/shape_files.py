@@ -22,20 +22,16 @@ import numpy as np
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.jsons import check_kinds
 from visualjudge.core.records import Mask, Size
-from visualjudge.formats.sample import (
+from visualjudge.formats.class_names import class_name
+from visualjudge.formats.geometry import hull, turned
+from visualjudge.formats.pairing import (
     IMAGE_SUFFIXES,
-    Found,
     by_name,
-    check_type,
-    class_name,
-    compared,
     folder_at,
-    hull,
     images_by_key,
-    read_json,
-    told_once,
-    turned,
 )
+from visualjudge.formats.samples import Samples, check_type, compared, warn_once
+from visualjudge.formats.tables import read_json
 from visualjudge.vision.fields import flag, number
 from visualjudge.vision.predictions import (
     Detection,
@@ -77,7 +73,9 @@ Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
 Records = Iterable[tuple[str, str, Any]]
 
 
-def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
+def shapes(
+    task: str, gt: Path, pred: Path | None, images: Path, format: str
+) -> Samples:
     """Yield the samples of a labelling tool's files. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -358,7 +356,7 @@ def _tasks(path: Path, predicted: bool) -> Records:
         waiting += [] if done else [f"[{k}] ({address})"]
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
     if not predicted:
-        told_once(path, "nobody has finished this task, so it is left out", waiting)
+        warn_once(path, "nobody has finished this task, so it is left out", waiting)
 
 
 def _items(path: Path, _predicted: bool) -> Records:

@@ -18,17 +18,15 @@ from xml.etree import ElementTree
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.core.untrusted import confined_path, read_file
-from visualjudge.formats.sample import (
-    Found,
-    by_name,
+from visualjudge.formats.pairing import by_name, folder_at, images_by_key
+from visualjudge.formats.samples import (
+    Samples,
     check_type,
     compared,
-    folder_at,
-    images_by_key,
     invalid,
-    read_text,
-    told_once,
+    warn_once,
 )
+from visualjudge.formats.tables import read_text
 from visualjudge.vision.fields import flag
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
@@ -37,7 +35,7 @@ from visualjudge.vision.raster.images import image_size
 Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
 
 
-def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
+def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
     """Yield the samples of a VOC data set. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -105,7 +103,7 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         if not all(cell.strip("0.") for cell in cells[1:3])
     ]
     told = "xmin or ymin is below 1, so pixels are counted from 0 in all files, not from 1 as in VOC"
-    told_once("VOC boxes", told, zeros)
+    warn_once("VOC boxes", told, zeros)
     return 0 if zeros else 1
 
 

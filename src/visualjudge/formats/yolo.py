@@ -20,18 +20,11 @@ import numpy as np
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.core.yamls import read_yaml
-from visualjudge.formats.class_names import YAML, class_table
-from visualjudge.formats.sample import (
-    Found,
-    check_type,
-    class_name,
-    compared,
-    folder_at,
-    hull,
-    images_by_key,
-    read_text,
-    told_once,
-)
+from visualjudge.formats.class_names import YAML, class_name, class_table
+from visualjudge.formats.geometry import hull
+from visualjudge.formats.pairing import folder_at, images_by_key
+from visualjudge.formats.samples import Samples, check_type, compared, warn_once
+from visualjudge.formats.tables import read_text
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -71,7 +64,9 @@ class Lines:
         return BOX + self.joints * self.numbers if self.joints else 0
 
 
-def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
+def yolo(
+    task: str, gt: Path, pred: Path | None, images: Path, classes: Path
+) -> Samples:
     """Yield the samples of YOLO label files. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -175,7 +170,7 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
         and len(every) > len(counts) == 1
         and not counts <= usual
     ):
-        told_once(
+        warn_once(
             folder,
             f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
             "confidence; angles are not read, and poses need kpt_shape in the data.yaml of "

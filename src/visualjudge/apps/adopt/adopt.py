@@ -22,8 +22,8 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
+from visualjudge.formats.class_names import whole
 from visualjudge.formats.outputs import warn_of_range
-from visualjudge.formats.sample import whole
 
 Use = Literal["replies", "verdicts"]
 JUDGE = "judge"

@@ -27,7 +27,7 @@ from visualjudge.core.untrusted import (
     open_file,
 )
 from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
-from visualjudge.formats.sample import read_json, table_rows
+from visualjudge.formats.tables import read_json, table_rows
 
 ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
 MOST_CELLS = BOUNDS["parquet"].items

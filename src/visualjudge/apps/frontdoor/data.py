@@ -19,7 +19,7 @@ from visualjudge.options import BuildOptions, keywords
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.formats.sample import Sample
+    from visualjudge.formats.samples import Sample
 
 Progress = Callable[[str, int, int], None]
 _SHOWN = 3
