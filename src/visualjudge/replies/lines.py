@@ -109,51 +109,29 @@ def _head(said: Sequence[Word]) -> Sequence[Word]:
 
 
 # Characters around an order in which its direction may be stated.
-BEFORE, AFTER, NEAR = 300, 80, 12
-# Lists, one of which is in each text that leaves a direction open or says worst first.
-_TURNS = ("worst", "foremost", "rising", "falling")
+BEFORE, AFTER = 300, 80
+_DIRECTIONS = ("worst", "best", "rising", "falling")
 
 
-# Return the order best first; without a value if the text leaves its direction open.
 def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
-    if not isinstance(found.value, str) or found.rule == "placed":
+    """Return an order, without a value if words or signs around it say worst first.
+
+    The first word of a direction decides: "best to worst" is best first, "worst first" is not.
+    """
+    if not isinstance(found.value, str):
         return found
     behind = clean[found.end : found.end + AFTER].partition("\n")[0]
-    begin, end = max(0, found.start - BEFORE), found.end + len(behind)
-    turns = "<" in clean[begin:end] or may_hold(clean[begin:end], *_TURNS)
-    around = words(clean, asked, begin, end) if turns else []
-    named = [
-        n
-        for n, word in enumerate(around)
-        if word.start >= found.start
-        and (word.option or len(word.text) == len(found.value) > 2)
-    ] or [0]
-    ways = _directions(around)
-    unclear = not ways and any(
-        word.of("worst") for word in around[max(0, named[0] - NEAR) : (named * 2)[1]]
-    )
-    if len(ways) > 1 or unclear:
-        return replace(found, value=None, cause="several answers")
-    return replace(found, value=found.value[::-1]) if ways == {"up"} else found
-
-
-# Return "up" and "down" where words or signs say worst first or best first.
-def _directions(said: Sequence[Word]) -> set[str]:
-    kept = [
+    begin = max(0, found.start - BEFORE)
+    around = clean[begin : found.end + len(behind)]
+    if "<" not in around and not may_hold(around, *_DIRECTIONS):
+        return found
+    directions = [
         word
-        for word in said
-        if word.option
-        or word.text[0] in "<>"
-        or word.of("best", "worst", "to", "foremost", "rising", "falling")
+        for word in words(clean, asked, begin, found.end + len(behind))
+        if word.text[0] == "<" or word.of(*_DIRECTIONS)
     ]
-    ways = {
-        "up" if word.text[0] == "<" or word.of("rising") else "down"
-        for word in kept
-        if word.text[0] in "<>" or word.of("rising", "falling")
-    }
-    for n, word in enumerate(kept):
-        after, then = [*kept[n + 1 : n + 3], Word("-"), Word("-")][:2]
-        way, other = ("up", "best") if word.of("worst") else ("down", "worst")
-        turns = after.of("foremost") or (after.of("to") and then.of(other))
-        ways |= {way} if turns and word.of("best", "worst") else set()
-    return ways
+    upward = directions and not directions[0].of("best", "falling")
+    downward = any(word.of("falling") for word in directions)
+    if upward or (downward and any(word.of("rising") for word in directions)):
+        return replace(found, value=None, cause="several answers")
+    return found

@@ -1,4 +1,4 @@
-"""A reply as words that know their lists, and ``phrases.yaml``, the file of lists and phrases."""
+"""A reply as words that know their lists; ``words.yaml`` has the lists."""
 
 from __future__ import annotations
 
@@ -152,10 +152,10 @@ def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
     )
 
 
-# Return ``phrases.yaml`` as parsed; YAML's own words for true and false stay words.
+# Return ``words.yaml`` as parsed; YAML's own words for true and false stay words.
 @cache
 def source() -> Mapping[str, Any]:
-    text = (files(__package__) / "phrases.yaml").read_text("utf-8")
+    text = (files(__package__) / "words.yaml").read_text("utf-8")
     return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
 
 
