@@ -8,6 +8,9 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
     conformal              a radius that covers new residuals          Vovk et al. 2005;
                                                                        Lee et al. 2023
     calibration            reliability, Brier score, calibration error Brier 1950; Guo et al. 2017
+    score_agreement        scores beside true scores                   Spearman 1904; Kott 2001
+    score_ranges           the true scores behind a judge’s score      Wilks 1941; Vovk et al. 2005
+    stated_confidence      what abstaining gains                       Geifman & El-Yaniv 2017
     sampling               draws of known, unequal probability         Madow 1949;
                                                                        Farquhar et al. 2021
     ranks                  which ranks each system may have            Mogstad et al. 2024

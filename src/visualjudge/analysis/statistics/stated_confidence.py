@@ -1,0 +1,76 @@
+"""What a judge's stated confidence is worth: is it as often right as it says, and what abstaining
+below a confidence gains.
+
+Abstaining keeps the items of the highest confidence; all items of one confidence are kept or left
+together. The gain is the error of all items less that of the kept ones, with the image as the unit
+(the selective risk of Geifman & El-Yaniv 2017, at stated coverages).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from visualjudge.analysis import estimate
+from visualjudge.analysis.statistics.score_agreement import Figure
+from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.records import FloatArray, IntArray
+
+KEPT = (0.75, 0.5, 0.25)
+"""Shares of the items that are answered."""
+
+
+@dataclass(frozen=True)
+class Abstaining:
+    """Answering only from a confidence of ``least`` on: the share that is answered, the mean loss
+    of these items, and the loss of all less theirs.
+    """
+
+    least: float
+    answered: float
+    loss: Estimate
+    gain: Estimate
+
+
+def abstaining(
+    confidence: FloatArray,
+    loss: FloatArray,
+    group: IntArray,
+    images: IntArray,
+    kept: Sequence[float] = KEPT,
+) -> tuple[Abstaining, ...]:
+    """Return the loss of (n,) items of which a share of about ``kept`` is answered, by falling
+    share; shares that keep the same items are one, those that keep all are none.
+
+    Parameters
+    ----------
+    confidence, loss
+        Stated confidence of each item, and its loss: an absolute error, or 0 and 1.
+    group, images
+        The group of images, from 0, and the image of each item.
+    """
+    edges = np.unique([np.quantile(confidence, 1 - share) for share in kept])
+    everything = _mean(loss, np.ones(loss.size, dtype=bool), group, images)
+    rows = []
+    for least in edges.tolist():
+        own = confidence >= least
+        if own.all():
+            continue
+        answered = _mean(loss, own, group, images)
+        gain = everything - answered
+        rows.append(
+            Abstaining(least, float(own.mean()), answered.estimate, gain.estimate)
+        )
+    return tuple(rows)
+
+
+def _mean(loss: FloatArray, own: IntArray, group: IntArray, images: IntArray) -> Figure:
+    """Return the mean loss of the items ``own``, and what each group has in it."""
+    groups = int(group.max()) + 1
+    total = estimate.sums(group[own], loss[own], groups)
+    n = estimate.sums(group[own], np.ones(int(own.sum())), groups)
+    value = float(loss[own].mean())
+    without = estimate.divided(total.sum() - total, n.sum() - n, value)
+    return Figure(value, value - without, n, int(np.unique(images[own]).size))
