@@ -37,7 +37,7 @@ from visualjudge.formats.samples import (
     warn_once,
 )
 from visualjudge.formats.tables import read_json
-from visualjudge.vision.fields import crowd, flag, score
+from visualjudge.vision.fields import crowd, flag, number, score
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -401,8 +401,7 @@ def _person(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
             f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
-    stated = raw.get("area")
-    area = stated if _all_finite((stated,)) and stated > 0 else None
+    area = None if raw.get("area") is None else number(raw["area"], "area")
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
     if "score" in raw and not points[:, 2].any():  # v has no meaning in COCO's results

@@ -328,4 +328,4 @@ def test_score_and_ap_read_the_flag_of_a_keypoint_alike() -> None:
     real = People((Person(flagged, (0.0, 0.0, 144.0, 112.0), area),))
     found = People((Person(moved, None, None, score=0.9),))
     assert score("keypoint", found, real) == 10
-    assert average_precision("keypoint", [(found, real)]) == 1
+    assert average_precision("keypoint", [(found, real)]) == pytest.approx(1)
