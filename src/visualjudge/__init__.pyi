@@ -42,7 +42,11 @@ from visualjudge.runs.budget import Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop
 from visualjudge.vision.base import Mark as Mark
 from visualjudge.vision.drawing.encoded import Scene as Scene
-from visualjudge.vision.encode import Encoded as Encoded, encode as encode, encodings as encodings
+from visualjudge.vision.encode import (
+    Encoded as Encoded,
+    encode as encode,
+    encodings as encodings,
+)
 from visualjudge.vision.predictions import Prediction as Prediction
 from visualjudge.vision.rows import (
     Encoding as Encoding,
@@ -124,7 +128,7 @@ def build(
     types: Sequence[str] | None = ...,
     where: Sequence[str] | None = ...,
     seed: int = ...,
-    workers: int = ...,
+    workers: int | None = ...,
     engine: Literal["local", "ray"] = ...,
     prompts: Any = ...,
     prompt_version: str | None = ...,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -21,11 +20,6 @@ ENCODING_ANALYSIS = "encoding_analysis"
 JUDGE_ANALYSIS = "judge_analysis"
 SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
 MOST_RANKED = 5
-CORES = (
-    len(os.sched_getaffinity(0))
-    if hasattr(os, "sched_getaffinity")
-    else os.cpu_count() or 1
-)
 Mode = Literal["text", "auto", "json", "logprobs"]
 Tiers = Literal["all", "marked"]
 
@@ -211,9 +205,16 @@ class WorkOptions(Tasks):
     """How the questions of a data folder are made and written."""
 
     seed: int = option(42, "Random seed.", "N")
-    workers: int = option(
-        1, "Processes; default: one per core.", "N", least=1, typed=CORES, quiet=True
+    workers: int | None = option(
+        1,
+        "Processes; default: one per core, after 20 s.",
+        "N",
+        least=1,
+        kind=int,
+        typed=None,
+        quiet=True,
     )
+    """None: one per core, started when this process has worked for 20 s."""
     engine: Literal["local", "ray"] = option("local", "Who runs them.")
     prompts: Any = option(None, "v1 (default), v2 or a folder.", "NAME", kind=str)
     """A version, a folder, or a :class:`~visualjudge.prompts.prompt_set.PromptSet`."""

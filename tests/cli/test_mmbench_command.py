@@ -118,9 +118,9 @@ def test_image_that_is_none_stops_before_asking(data, tmp_path):
     assert not (tmp_path / "p.jsonl").exists()
 
 
-def test_lists_of_images_are_one_line_before_anything_is_asked(tmp_path):
-    """Tables of several images a question, as ``export --format vlmevalkit`` writes them, embedded
-    and as paths.
+def test_lists_that_hold_no_images_are_one_line_before_anything_is_asked(tmp_path):
+    """Tables of several images a question that are no images, or are paths, as ``export --format
+    vlmevalkit`` writes them.
     """
     table = tmp_path / "several.tsv"
     rows = "".join(
@@ -131,8 +131,7 @@ def test_lists_of_images_are_one_line_before_anything_is_asked(tmp_path):
         (
             HEADER,
             rows,
-            f"{table}: index 1, index 2, index 3 and 27 more: image: must be one image, got a "
-            "list; ",
+            f"{table}: index 1, index 2, index 3 and 27 more: image: the decoded bytes",
         ),
         (
             HEADER.replace("image", "image_path"),

@@ -16,7 +16,7 @@ from threading import Thread
 import cv2
 import pytest
 
-from core.worker_chunks import Numbered, broken, ended, halved
+from core.worker_chunks import Numbered, broken, ended, halved, place_after
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.workers import Workers
 
@@ -36,6 +36,15 @@ def test_results_come_in_order_and_errors_as_they_were_raised(workers: int) -> N
             list(pool.map(broken, [Numbered(3)]))
     with pytest.raises(UsageError, match="--workers must be at least 1"):
         Workers(0)
+
+
+def test_processes_start_when_this_one_has_worked_for_so_long() -> None:
+    with Workers(2, after=60) as pool:
+        assert set(pool.map(place_after, [0.01] * 4)) == {os.getpid()}
+    with Workers(2, after=0.1) as pool:
+        places = [*pool.map(place_after, [0.06] * 3), *pool.map(place_after, [0])]
+    assert places[:2] == [os.getpid()] * 2
+    assert os.getpid() not in places[2:]
 
 
 def test_a_map_whose_worker_dies_ends() -> None:

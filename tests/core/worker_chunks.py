@@ -63,3 +63,9 @@ def size_of(path: Path) -> int:
     if path.name == "b.png":
         raise DataError(f"{path.name}: must be a")
     return path.stat().st_size
+
+
+def place_after(seconds: float) -> int:
+    """The process that worked for so long."""
+    time.sleep(seconds)
+    return os.getpid()

@@ -133,7 +133,7 @@ def evaluate(
         say(*notes)
         result = score(table, replies, rules)
         if asked is not None:
-            matched = asyncio.run(match(unread(result), asked))
+            matched = asyncio.run(match(unread(result), asked, rules))
             result = score(table, replies, rules, matched=matched)
         models.append(Model(label, result))
     numbers = [scores(model.evaluation) for model in models]

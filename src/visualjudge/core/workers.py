@@ -12,6 +12,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -27,6 +28,13 @@ from visualjudge.core.registry import registrations, restore
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
+CORES = (
+    len(os.sched_getaffinity(0))
+    if hasattr(os, "sched_getaffinity")
+    else os.cpu_count() or 1
+)
+# Seconds of work from which on further processes are worth their start (1 to 2 s each).
+WORTH_PROCESSES = 20.0
 # Chunks of a worker that run or wait: enough to keep it busy, few enough to limit memory.
 AHEAD = 3
 
@@ -35,6 +43,13 @@ class Workers:
     """A context manager that keeps its processes for several maps. One local worker is this
     process.
 
+    Parameters
+    ----------
+    number, engine
+        How many processes, and who runs them.
+    after
+        Seconds of work in this process before others are started.
+
     Raises
     ------
     UsageError
@@ -42,7 +57,9 @@ class Workers:
         sent to another process.
     """
 
-    def __init__(self, number: int = 1, engine: EngineName = "local") -> None:
+    def __init__(
+        self, number: int = 1, engine: EngineName = "local", *, after: float = 0.0
+    ) -> None:
         if number < 1:
             raise UsageError(f"--workers must be at least 1, got {number}")
         if engine not in get_args(EngineName):
@@ -50,24 +67,47 @@ class Workers:
                 f"unknown engine {engine!r}; one of: {', '.join(get_args(EngineName))}"
             )
         self._threads = 0
+        self._number = number
+        self._alone = after
         self._map: Callable[..., Iterable[Any]] = map
         self._close: Callable[[], object] = tuple
         self._processes: ProcessPoolExecutor | None = None
+        self._rows = _registered() if engine == "local" and number > 1 else ()
         if engine == "ray":
             pool = _ray_pool(number)
             self._map, self._close = pool.imap, pool.terminate
         elif number > 1:
-            spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
-            self._processes = ProcessPoolExecutor(
-                number, spawn, _begin, (_registered(),)
-            )
-            self._scratch = TemporaryDirectory(
-                prefix="visualjudge-", ignore_cleanup_errors=True
-            )
-            self._map = partial(
-                _in_processes, self._processes, number * AHEAD, self._scratch.name
-            )
-            self._close = partial(self._processes.shutdown, cancel_futures=True)
+            self._map = self._here_then_in_processes
+
+    def _here_then_in_processes(
+        self, apply: Callable[[Chunk], Result], chunks: Iterable[Chunk]
+    ) -> Iterator[Result]:
+        """Work in this process until other processes are worth their start."""
+        rest = iter(chunks)
+        while self._alone > 0:
+            begun = time.monotonic()
+            chunk = next(rest, None)
+            if chunk is None:
+                return
+            result = apply(chunk)
+            self._alone -= time.monotonic() - begun
+            yield result
+        if self._processes is None:
+            self._start()
+        assert self._processes is not None
+        yield from _in_processes(
+            self._processes, self._number * AHEAD, self._scratch.name, apply, rest
+        )
+
+    def _start(self) -> None:
+        spawn = multiprocessing.get_context("spawn")  # inherits no locks or threads
+        self._processes = ProcessPoolExecutor(
+            self._number, spawn, _begin, (self._rows,)
+        )
+        self._scratch = TemporaryDirectory(
+            prefix="visualjudge-", ignore_cleanup_errors=True
+        )
+        self._close = partial(self._processes.shutdown, cancel_futures=True)
 
     def __enter__(self) -> Self:
         import cv2

@@ -16,7 +16,7 @@ from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import in_use
-from visualjudge.core.workers import Workers
+from visualjudge.core.workers import CORES, WORTH_PROCESSES, Workers
 from visualjudge.data.folder import DataFolder
 from visualjudge.data.import_mistakes import equal_sources
 from visualjudge.dataset.folder import MEDIA, META, VERSION
@@ -328,11 +328,12 @@ def asked_tasks(folder: DataFolder, options: WorkOptions) -> list[str]:
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], options: WorkOptions
 ) -> Workers:
+    if options.engine != "local":
+        return Workers(options.workers or CORES, options.engine)
     most = max(1, sum(len(folder.entries(name)) for name in tasks) // CHUNK)
-    local = options.engine == "local"
-    return Workers(
-        min(options.workers, most) if local else options.workers, options.engine
-    )
+    if options.workers is None:
+        return Workers(min(CORES, most), after=WORTH_PROCESSES)
+    return Workers(min(options.workers, most))
 
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import json_repair
 Object = dict[str, Any]
 # Maximum number of objects to consider.
 _OPENS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
+_STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 _DECODER = json.JSONDecoder(
     strict=False
 )  # a line feed inside a string is a minor error
@@ -49,23 +50,34 @@ def repaired(block: str, *, whole: bool = True) -> Object | None:
     return value if isinstance(value, dict) else None
 
 
-# Yield the outermost objects in order, each with its start and end. One that is malformed is
-# repaired up to the last brace, and ends the search.
+# Yield the outermost objects in order, each with its start and end. A malformed one is repaired.
 def objects(text: str) -> Iterator[tuple[int, int, Object]]:
     end = 0
     for opening in islice(_OPENS.finditer(text), MOST_OBJECTS):
-        if opening.start() < end:
+        start = opening.start()
+        if start < end:
             continue
         try:
-            value, end = _DECODER.raw_decode(text, opening.start())
+            value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            closed = text.rfind("}", opening.start()) + 1
-            value, end = (
-                repaired(text[opening.start() : closed or len(text)]),
-                len(text),
-            )
+            end = _closing(text, start)
+            value = repaired(text[start:end])
         if isinstance(value, dict):
-            yield opening.start(), end, value
+            yield start, end, value
+
+
+# Return the end of the object that begins at ``start``: behind the brace that closes it. If none
+# does, or one more than that closes (quotes inside a text were not escaped), behind the last one.
+def _closing(text: str, start: int) -> int:
+    end = depth = 0
+    for mark in _STRING_OR_BRACE.finditer(text, start):
+        depth += (mark[0] == "{") - (mark[0] == "}")
+        if depth < 0:
+            break
+        if not depth and not end:
+            end = mark.end()
+    last = text.rfind("}", start) + 1 or len(text)
+    return last if depth < 0 or not end else end
 
 
 # Return the answers that JSON objects give under an answer key, with their positions.

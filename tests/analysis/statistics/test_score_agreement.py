@@ -124,7 +124,7 @@ def test_a_range_is_two_order_statistics_and_reaches_no_further_than_the_scale()
     true = np.array([3.0, *np.linspace(4, 5, 29), 9.0])
     # 31 images: ⌊32 · 0.1⌋ − 1 = 2 places are left out; both above is narrower than one at each end
     assert prediction_range(true, np.arange(31), TEN, 0.1) == (0.0, 5.0)
-    assert prediction_range(true, np.arange(31), (-5.0, 10.0), 0.1) == (3.0, 9.0)
+    assert prediction_range(true, np.arange(31), (-5.0, 20.0), 0.1) == (3.0, 9.0)
     low, high = prediction_range(true, np.arange(31), TEN, 0.2)
     assert 4 <= low < high <= 5
     assert prediction_range(true[:8], np.arange(8), TEN, 0.1) == TEN

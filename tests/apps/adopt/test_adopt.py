@@ -547,3 +547,32 @@ def test_an_interrupted_adoption_leaves_nothing(
         "first",
     ]
     assert [v["value"] for v in verdicts(before.runs[0])] == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([0.5, 1, None], [0.5, 1.0, None]),
+        (["50", "90", ""], [0.5, 0.9, None]),
+        ([-0.6931471805599453, 0, -1e9], [0.5, 1.0, 0.0]),
+    ],
+    ids=["probabilities", "percentages", "log-probabilities"],
+)
+def test_a_stated_confidence_is_a_probability(
+    tmp_path: Path, cells: list[Any], expected: list[float | None]
+) -> None:
+    rows = [row(item=f"q{k}", sure=cell) for k, cell in enumerate(cells)]
+    done = vj.adopt(rows, tmp_path / "out", confidence="sure")
+    found = [verdict.get("confidence") for verdict in verdicts(done.runs[0])]
+    assert found == pytest.approx(expected)
+    assert any(note.startswith("sure: read as ") for note in done.notes)
+
+
+def test_a_column_named_confidence_is_not_taken_for_one(tmp_path: Path) -> None:
+    done = vj.adopt([row(confidence="high")], tmp_path / "out")
+    assert "confidence" in done.unused
+    with pytest.raises(DataError, match="confidence must be a number, got 'high'"):
+        vj.adopt([row(confidence="high")], tmp_path / "two", confidence="confidence")
+    mixed = [row(item=k, sure=sure) for k, sure in enumerate([-1, 50])]
+    with pytest.raises(DataError, match="got numbers from -1 to 50"):
+        vj.adopt(mixed, tmp_path / "two", confidence="sure")

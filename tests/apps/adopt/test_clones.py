@@ -9,7 +9,6 @@ Runs where ``VISUALJUDGE_CLONES`` names a folder with one or more of them, under
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from clones import clone, needs_clones
 from visualjudge.apps.pipelines.config import read_config
 from visualjudge.cli.main import app
 
-CLONES = os.environ.get("VISUALJUDGE_CLONES")
-pytestmark = pytest.mark.skipif(
-    not CLONES, reason="VISUALJUDGE_CLONES names no folder of clones"
-)
+pytestmark = needs_clones
 
 IMPORTS = {
     "GenAI-Bench": ("adopt", "{}/results", "--benchmark", "genai-bench"),
@@ -42,13 +39,6 @@ GENAI = {
     "qwenVL": (26.63, 14.91),
 }
 """Published accuracy on image generation and image editing, in per cent."""
-
-
-def clone(name: str) -> Path:
-    path = Path(CLONES or "") / name
-    if not path.is_dir():
-        pytest.skip(f"{path} is not there")
-    return path
 
 
 def run(*words: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from tables import row, write
+from tables import image, row, write
 
 from scripted_client import ScriptedClient
 from visualjudge.apps.mmbench.ask_model import infer
@@ -206,3 +206,14 @@ def test_replies_with_other_answers_than_the_table_are_told(tmp_path):
     for answer, count in (("A", 0), ("B", 1)):
         sheet.write_text(f"index\tprediction\tanswer\n1\tA\t{answer}\n", "utf-8")
         assert len(read_predictions(sheet, table)[1]) == count
+
+
+def test_all_images_of_a_question_are_sent_in_order(tmp_path):
+    cells = [image((200, 30, 30)), image((30, 200, 30))]
+    table = read_table(write(tmp_path / "t.tsv", [row(1, image=str(cells))]))
+    client = ScriptedClient(["A"])
+    reference = choice_template()
+    asyncio.run(infer(table, table.rows, client, reference, tmp_path / "p.xlsx"))
+    *images, text = client.requests[0].parts
+    assert [part.base64.decode() for part in images] == cells
+    assert isinstance(text, TextPart)

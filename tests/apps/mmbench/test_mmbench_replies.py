@@ -31,7 +31,7 @@ def lettered(texts):
 )
 def test_corpus_reply_is_read_as_expected(entry, rules):
     assert (
-        READERS[rules](entry["reply"], lettered(entry["options"])).letter
+        READERS[rules, "letter"](entry["reply"], lettered(entry["options"])).letter
         == entry[rules]
     )
 
@@ -81,7 +81,7 @@ def test_text_across_a_line_end_is_found():
 def test_whatever_is_read_is_the_letter_of_an_option(reply, texts):
     options = lettered(texts)
     for rules in ("strict", "vlmevalkit"):
-        letter = READERS[rules](reply, options).letter
+        letter = READERS[rules, "letter"](reply, options).letter
         assert letter is None or letter in options
 
 

@@ -11,6 +11,7 @@ import openpyxl
 import pytest
 from tables import COLUMNS, row, write
 
+from visualjudge.apps.mmbench.circular import write_rotations
 from visualjudge.apps.mmbench.evaluate import evaluate
 from visualjudge.apps.mmbench.reply_files import (
     CELL,
@@ -355,3 +356,40 @@ def test_page_shows_the_end_of_a_long_reply(tmp_path):
     html = page(table, [Model("m", evaluate(table, {1: "y" * 5000 + " so it is B."}))])
     assert "so it is B." in html
     assert "[3012 characters left out]" in html
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "read"),
+    [
+        ("AC", "A, C", "AC"),
+        ("AC", "Both the cat and the owl are there.\nAnswer: A and C", "AC"),
+        ("['C', 'A']", "['A', 'C']", "AC"),
+        ("A,C", "\\boxed{C, A}", "AC"),
+        ("AC", "AC", "AC"),
+        ("AC", "A. cat\nC. owl", "AC"),
+        ("['B']", "B", "B"),
+        ("AC", "A", "A"),
+        ("AC", "CAB", None),
+        ("AC", "A C D E", None),
+        ("AC", "A cat is a cat", None),
+        ("AC", "not A, C", None),
+    ],
+)
+def test_several_right_answers_must_all_be_named(tmp_path, answer, reply, read):
+    table = read_table(write(tmp_path / "t.tsv", [row(1, answer=answer)]))
+    (line,) = evaluate(table, {1: reply}).rows
+    assert (line.extracted, line.hit) == (read, read == line.row.answer)
+
+
+@pytest.mark.parametrize("answer", ["CA", "AA", "AE", "['E']", "[]", "A cat"])
+def test_an_answer_that_is_no_set_of_options_is_refused(tmp_path, answer):
+    table = read_table(write(tmp_path / "t.tsv", [row(1, answer=answer)]))
+    assert [problem.field for problem in table.problems] == ["answer"]
+
+
+def test_rotations_move_every_right_answer(tmp_path):
+    rows = [row(1, answer="AC"), row(2, answer="['B', 'C']")]
+    table = read_table(write(tmp_path / "t.tsv", rows))
+    write_rotations(table, tmp_path / "r.tsv")
+    turned = read_table(tmp_path / "r.tsv")
+    assert [line.answer for line in turned.rows] == ["AC", "BC", "AB", "BC", "AB", "AC"]

@@ -11,7 +11,7 @@ from tables import COLUMNS, image, row, write
 from visualjudge.apps.mmbench.circular import write_rotations
 from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_text
 from visualjudge.apps.mmbench.table import read_table
-from visualjudge.apps.mmbench.table_images import image_part, image_problems
+from visualjudge.apps.mmbench.table_images import image_parts, image_problems
 from visualjudge.core.errors import DataError, InvalidRecord
 from visualjudge.mmbench import MMBenchDataset
 
@@ -91,7 +91,7 @@ def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
 def test_image_of_another_row_is_followed_to_the_row_that_holds_it(tmp_path):
     rows = [row(1, image="2"), row(2, image="3"), row(3, image=image((10, 200, 10)))]
     table = table_of(tmp_path, rows)
-    assert image_part(table, table.rows[0]) == image_part(table, table.rows[2])
+    assert image_parts(table, table.rows[0]) == image_parts(table, table.rows[2])
 
 
 def test_reference_to_an_absent_row_is_named_with_both_indices(tmp_path):
@@ -99,13 +99,13 @@ def test_reference_to_an_absent_row_is_named_with_both_indices(tmp_path):
     with pytest.raises(
         InvalidRecord, match=r"index 2: image: points at the image of index 777"
     ):
-        image_part(table, table.rows[1])
+        image_parts(table, table.rows[1])
 
 
 def test_rows_that_point_at_one_another_are_an_error_not_a_loop(tmp_path):
     table = table_of(tmp_path, [row(1, image="2"), row(2, image="1")])
     with pytest.raises(InvalidRecord, match="form a circle"):
-        image_part(table, table.rows[0])
+        image_parts(table, table.rows[0])
 
 
 @pytest.mark.parametrize("cell", ["%%%" * 40, "QUJD" * 40, "", "short"])
@@ -125,7 +125,7 @@ def test_cell_that_is_no_image_is_reported_before_anything_is_asked(tmp_path, ce
 )
 def test_image_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
     table = table_of(tmp_path, [row(1, image=image(kind=kind))])
-    assert image_part(table, table.rows[0]).mime == mime
+    assert [part.mime for part in image_parts(table, table.rows[0])] == [mime]
 
 
 @pytest.mark.parametrize(

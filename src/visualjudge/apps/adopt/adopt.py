@@ -13,6 +13,7 @@ import polars as pl
 
 from visualjudge.apps.adopt.answers import GRADES, is_letter, is_missing, is_number
 from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
+from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
 from visualjudge.apps.adopt.files import Row, check_rows, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
@@ -328,9 +329,10 @@ def _values(rows: Sequence[Row], role: str, answers: Mapping[str, str]) -> set[s
 def _written(
     table: Table, home: Path, left_out: int, drop_duplicates: bool, force: bool
 ) -> Adopted:
-    origin = Origin(
-        "adopted", table.name, table.name, options={"columns": dict(table.columns)}
-    )
+    options: dict[str, Any] = {"columns": dict(table.columns)}
+    if not table.pairs:
+        options["score_range"] = table.scale
+    origin = Origin("adopted", table.name, table.name, options=options)
     judged = _distinct(table, origin, drop_duplicates)
     by_judge: dict[str, list[Verdict]] = {}
     for one, verdict in judged:
@@ -432,6 +434,8 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
         )
     if table.without_truth:
         yield NO_TRUTH
+    if CONFIDENCE in columns:
+        yield f"{columns[CONFIDENCE]}: read as {form_of(table.rows)}"
     failed = sum(
         verdict.value == FAILED and one.reply.text is None for one, verdict in judged
     )

@@ -69,6 +69,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "raw_output",
         "completion",
     ),
+    "confidence": (),
     "finish_reason": ("finish_reason", "stop_reason"),
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
@@ -77,7 +78,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "text_b": ("text_b", "response_b", "output_2", "answer_b"),
 }
 """Names of the column of each role, the most specific first; a pattern counts if one column alone
-matches it.
+matches it. A role without names has to be stated.
 """
 PEOPLE = re.compile(
     r"(?:^|_)(?:humans?|people|persons?|raters?|experts?|crowd|users?|gold|annotators?|labell?ers?"

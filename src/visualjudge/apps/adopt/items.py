@@ -97,6 +97,8 @@ class Reply:
     finish_reason: str = "stop"
     repeat: int = 0
     usage: Mapping[str, int] | None = None
+    confidence: float | None = None
+    """The probability that the judge states to be right."""
 
 
 def on_ten(value: float, scale: Scale) -> float:

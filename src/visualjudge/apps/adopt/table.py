@@ -17,6 +17,7 @@ from visualjudge.apps.adopt.answers import (
     letter_of,
     order_of,
 )
+from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
 from visualjudge.apps.adopt.files import Row
 from visualjudge.apps.adopt.items import Item, Option, Reply, Scale, on_ten
 from visualjudge.core.records import FAILED, TIES, TURNED, UNKNOWN, Answer, Order
@@ -91,6 +92,7 @@ class Table:
 
     def answered(self) -> Iterator[Answered]:
         """Yield what each row says."""
+        form = form_of(self.rows) if ROLE in self.columns else "probabilities"
         for row in self.rows:
             item, turned = self._question(row)
             shown = None
@@ -105,6 +107,7 @@ class Table:
                 finish_reason=str(row.get("finish_reason") or "stop"),
                 repeat=_count(row, "repeat") or 0,
                 usage={name: n for name, n in counts.items() if n is not None} or None,
+                confidence=confidence_of(row, form),
             )
             judge = str(row.get("judge") or self.judge).strip()
             yield Answered(row, item, judge, reply, shown)

@@ -331,6 +331,8 @@ def verdict_of(
         extra["published_value"] = str(_on_ten(counted, item))
     if reply.right is not None:
         extra["published_right"] = reply.right
+    if reply.confidence is not None:
+        extra["confidence"] = reply.confidence
     if reply.text is None:
         return replace(theirs, extra=extra)
     pair = item.kind == "pairwise"

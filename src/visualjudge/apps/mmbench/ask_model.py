@@ -18,7 +18,7 @@ from visualjudge import __version__
 from visualjudge.apps.mmbench.question_prompt import prompt_text
 from visualjudge.apps.mmbench.reply_files import replies, write_workbook
 from visualjudge.apps.mmbench.table import Row, Table
-from visualjudge.apps.mmbench.table_images import image_part
+from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons
@@ -62,11 +62,11 @@ class InferReport:
 async def _asked(
     row: Row, table: Table, client: Client, template: PromptTemplate
 ) -> Outcome:
-    """Ask about one row, in one user message of image and text; a failed call returns a record with
+    """Ask about one row, in one user message of images and text; a failed call returns a record with
     its cause.
     """
     started = time.monotonic()
-    request = Request((image_part(table, row), TextPart(prompt_text(row, template))))
+    request = Request((*image_parts(table, row), TextPart(prompt_text(row, template))))
     try:
         reply = await client.ask(request)
     except ClientError as error:

@@ -75,7 +75,7 @@ def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
     shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
     for k in range(1, len(letters)):
         moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))
-        answer = (
-            {"answer": letters[letters.index(row.answer) - k]} if row.answer else {}
-        )
+        right = sorted(letters[letters.index(letter) - k] for letter in row.answer)
+        stated = str(right) if row.answer_form == "list" else "".join(right)
+        answer = {"answer": stated} if right else {}
         yield cells | moved | answer | shared | {"index": str(row.index + k * ROTATION)}

@@ -13,18 +13,44 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from visualjudge.apps.mmbench.reply_reading import ChoiceReading, read_strict
-from visualjudge.apps.mmbench.table import ROTATION, Row, Rules, ScoredRow, Table
-from visualjudge.apps.mmbench.vlmevalkit_rules import read_vlmevalkit
+from visualjudge.apps.mmbench.reply_reading import (
+    ChoiceReading,
+    read_several,
+    read_strict,
+)
+from visualjudge.apps.mmbench.table import (
+    ROTATION,
+    AnswerForm,
+    Row,
+    Rules,
+    ScoredRow,
+    Table,
+)
+from visualjudge.apps.mmbench.vlmevalkit_rules import (
+    read_vlmevalkit,
+    read_vlmevalkit_letters,
+    read_vlmevalkit_list,
+)
 from visualjudge.core.errors import DataError
 
 Matched = Mapping[int, str | None]
-# (reply, text of each option by letter) → the letter of the option that the reply names, or None,
-# and why.
-READERS: Mapping[Rules, Callable[[str, Mapping[str, str]], ChoiceReading]] = {
-    "strict": read_strict,
-    "vlmevalkit": read_vlmevalkit,
+Reader = Callable[[str, Mapping[str, str]], ChoiceReading]
+"""(reply, text of each option by letter) → the letters of the options that the reply names, or
+None, and why.
+"""
+READERS: Mapping[tuple[Rules, AnswerForm], Reader] = {
+    ("strict", "letter"): read_strict,
+    ("strict", "letters"): read_several,
+    ("strict", "list"): read_several,
+    ("vlmevalkit", "letter"): read_vlmevalkit,
+    ("vlmevalkit", "letters"): read_vlmevalkit_letters,
+    ("vlmevalkit", "list"): read_vlmevalkit_list,
 }
+
+
+def reading_of(reply: str, row: Row, rules: Rules) -> ChoiceReading:
+    """Return what a reply to a row names, read by the rules."""
+    return READERS[rules, row.answer_form](reply, row.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +181,7 @@ def _score(
 ) -> ScoredRow:
     if prediction is None:
         return ScoredRow(row, None, None, "no reply", False)
-    reading = READERS[rules](prediction, row.options)
+    reading = reading_of(prediction, row, rules)
     if reading.letter is None and matched.get(row.index) in row.options:
         reading = ChoiceReading(matched[row.index], MATCHED)
     return ScoredRow(
@@ -193,9 +219,7 @@ def _differences(scored: Iterable[ScoredRow]) -> Iterator[Difference]:
     for line in scored:
         if line.prediction is None:
             continue
-        strict, kit = (
-            read(line.prediction, line.row.options)
-            for read in (read_strict, read_vlmevalkit)
-        )
+        strict = reading_of(line.prediction, line.row, "strict")
+        kit = reading_of(line.prediction, line.row, "vlmevalkit")
         if strict.letter != kit.letter:
             yield Difference(line.row, line.prediction, strict, kit)

@@ -7,10 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from visualjudge.apps.mmbench.evaluate import Evaluation
+from visualjudge.apps.mmbench.evaluate import Evaluation, reading_of
 from visualjudge.apps.mmbench.question_prompt import options_text
-from visualjudge.apps.mmbench.reply_reading import read_strict
-from visualjudge.apps.mmbench.table import ScoredRow
+from visualjudge.apps.mmbench.table import Rules, ScoredRow
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.prompts.store import PromptAssetStore
 
@@ -18,17 +17,21 @@ CONCURRENCY = 16
 
 
 def unread(evaluation: Evaluation) -> list[ScoredRow]:
-    """Return the rows with a reply that the rules could not read."""
+    """Return the rows with one right option and a reply that the rules could not read."""
     return [
         line
         for line in evaluation.rows
-        if line.extracted is None and (line.prediction or "").strip()
+        if line.extracted is None
+        and (line.prediction or "").strip()
+        and line.row.answer_form == "letter"
     ]
 
 
-async def match(lines: Sequence[ScoredRow], client: Client) -> dict[int, str | None]:
+async def match(
+    lines: Sequence[ScoredRow], client: Client, rules: Rules = "strict"
+) -> dict[int, str | None]:
     """Ask about each line. Return letters by index, None if the matcher chose none or could not be
-    read.
+    read. Its replies are read by the same rules as those of the model.
 
     Raises
     ------
@@ -48,8 +51,7 @@ async def match(lines: Sequence[ScoredRow], client: Client) -> dict[int, str | N
         async with few:
             text = TextPart(template.render_user(values))
             reply = await client.ask(Request((text,), temperature=0.0))
-        # The matcher's letter; its text is read as strictly as any reply, by letter only.
-        return read_strict(reply.text, dict.fromkeys(row.options, "")).letter
+        return reading_of(reply.text, row, rules).letter
 
     try:
         letters = await asyncio.gather(*map(ask, lines))

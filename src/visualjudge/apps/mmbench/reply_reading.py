@@ -71,7 +71,9 @@ _VERBS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReading:
-    """The result of reading one reply: the letter of an option, or None, and the reason."""
+    """The result of reading one reply: the letter of an option, or of several in order, or None,
+    and the reason.
+    """
 
     letter: str | None
     why: str
@@ -108,6 +110,41 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     if len(led) == 1 and led <= set(options) and _LED.match(text.lstrip()):
         return ChoiceReading(led.pop(), "a leading letter")
     return _alone(said)
+
+
+_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
+_LABELLED = re.compile(r"(?i:\banswers?)\s*(?i:is\b|are\b)?\s*[:：]?\s*([^\n]+)\Z")
+_MARKS = re.compile(r"[\[\](){}'\"*`.]")
+_SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;、&+/\s]|\band\b)+\s*[A-Z])*|[A-Z]{2,}")
+
+
+def read_several(reply: str, options: Mapping[str, str]) -> ChoiceReading:
+    """Return the letters of all options that a reply names as right, in order, or None and the
+    reason. Read are a box, a last line after "answer:", a last line, and a reply that are nothing
+    but letters or texts of options.
+    """
+    if len(reply) > LONGEST_REPLY:
+        return ChoiceReading(None, "too long")
+    spoken = without_thoughts(unicodedata.normalize("NFC", reply)).strip()
+    boxes = _BOXED.findall(spoken)
+    label = _LABELLED.search(spoken)
+    lines = [label[1]] if label else [spoken, spoken.rpartition("\n")[2]]
+    for part in boxes[-1:] or lines:
+        named = _several_in(_lettered(part, options))
+        if named and set(named) <= set(options):
+            return ChoiceReading(named, "letters alone")
+    return ChoiceReading(None, "not only letters of options")
+
+
+# Return the letters of a text that is nothing but letters, in order; letters without anything
+# between them only if they are in order, as other words are not.
+def _several_in(text: str) -> str:
+    plain_text = _MARKS.sub(" ", text).strip(" \t\n,;:")
+    if not _SEVERAL.fullmatch(plain_text):
+        return ""
+    letters = re.findall(r"[A-Z]", plain_text)
+    ordered = "".join(sorted(set(letters)))
+    return ordered if plain_text == ordered or not plain_text.isalpha() else ""
 
 
 def _is_undecided(said: Sequence[Word]) -> bool:

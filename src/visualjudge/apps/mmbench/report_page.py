@@ -19,7 +19,8 @@ from visualjudge.apps.mmbench.scores import (
     without_reply,
 )
 from visualjudge.apps.mmbench.table import ScoredRow, Table
-from visualjudge.apps.mmbench.table_images import image_part
+from visualjudge.apps.mmbench.table_images import image_parts
+from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.images import opened, rgb_of
 
@@ -55,18 +56,21 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
 # there is none.
 def _section(
     table: Table, model: Model, most: int
-) -> tuple[Model, Sequence[ScoredRow], Sequence[tuple[ScoredRow, str]]]:
+) -> tuple[Model, Sequence[ScoredRow], Sequence[tuple[ScoredRow, list[str]]]]:
     wrong = [line for line in model.evaluation.rows if not line.hit]
-    return model, wrong, [(line, _thumbnail(table, line)) for line in wrong[:most]]
+    return model, wrong, [(line, _thumbnails(table, line)) for line in wrong[:most]]
 
 
-def _thumbnail(table: Table, line: ScoredRow) -> str:
+def _thumbnails(table: Table, line: ScoredRow) -> list[str]:
     try:
-        part = image_part(table, line.row)
-        with opened(io.BytesIO(part.data), "image") as image:
-            small = Image.fromarray(rgb_of(image))
+        return [_thumbnail(part) for part in image_parts(table, line.row)]
     except DataError as error:
-        return f"no image: {error}"
+        return [f"no image: {error}"]
+
+
+def _thumbnail(part: ImagePart) -> str:
+    with opened(io.BytesIO(part.data), "image") as image:
+        small = Image.fromarray(rgb_of(image))
     small.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)

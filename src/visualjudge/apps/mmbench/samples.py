@@ -10,13 +10,13 @@ from typing import TypedDict
 from PIL import Image
 
 from visualjudge.apps.mmbench.table import Row, read_table
-from visualjudge.apps.mmbench.table_images import image_part
+from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.core.errors import DataError
 
 Sample = TypedDict(
     "Sample",
     {
-        "img": Image.Image,
+        "img": Image.Image | list[Image.Image],
         "question": str,
         "answer": str | None,
         "options": str,
@@ -66,13 +66,20 @@ class MMBenchDataset:
         return map(self._sample, self.table.rows)
 
     def __getitem__(self, idx: int) -> Sample:
-        """Return one sample; ``context`` and ``answer`` are None where the table has none."""
+        """Return one sample; ``context`` and ``answer`` are None where the table has none.
+
+        ``img`` is a list if the question has several images, and ``answer`` holds several letters
+        if several options are right.
+        """
         return self._sample(self.table.rows[idx])
 
     def _sample(self, row: Row) -> Sample:
+        images: list[Image.Image] = [
+            Image.open(io.BytesIO(part.data)) for part in image_parts(self.table, row)
+        ]
         lines = "".join(f"{letter}. {text}\n" for letter, text in row.options.items())
         return {
-            "img": Image.open(io.BytesIO(image_part(self.table, row).data)),
+            "img": images[0] if len(images) == 1 else images,
             "question": row.question,
             "answer": row.answer or None,
             "options": f"{self.sys_prompt}\n{lines}",

@@ -28,15 +28,21 @@ _NO_HINT = frozenset(("", "nan", "none", "null", "n/a"))
 ROTATION = 1_000_000
 
 Rules = Literal["strict", "vlmevalkit"]
+AnswerForm = Literal["letter", "letters", "list"]
+"""How a table states the right options: as a letter, as letters (``AC``), or as a list
+(``['A', 'C']``).
+"""
+_LETTERS = re.compile(r"[A-Z](?:[\s,;]*[A-Z])+")
+_LIST = re.compile(r"""\[[\s'"]*[A-Z](?:[\s'",]*[A-Z])*[\s'"]*\]""")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One question of a table, with its ``cells`` by column as the file has them.
 
-    ``options`` maps the letter of each option that is not blank to its text, in letter order. A
-    missing cell is ``""``, and so is a hint "nan", as pandas writes a blank. ``line`` is the first
-    line of the record, counted from 1.
+    ``options`` maps the letter of each option that is not blank to its text, in letter order, and
+    ``answer`` has the letters of all right options, in order. A missing cell is ``""``, and so is a
+    hint "nan", as pandas writes a blank. ``line`` is the first line of the record, counted from 1.
     """
 
     index: int
@@ -49,6 +55,7 @@ class Row:
     split: str
     cells: Mapping[str, str]
     line: int
+    answer_form: AnswerForm = "letter"
 
     @property
     def group(self) -> int:
@@ -228,15 +235,17 @@ def _row(
     options = {
         name: named[name] for name in option_columns(columns) if named[name].strip()
     }
-    answer = named.get("answer", "")
-    if answer and answer not in options:
+    stated = named.get("answer", "")
+    answer, form = _answer(stated)
+    letters = {answer} - {""} if form == "letter" else set(answer)
+    if not letters <= set(options) or len(letters) < len(answer):
         among = ", ".join(options) or "none"
         raise _invalid(
             file,
             line,
             f"index {index}",
             "answer",
-            f"{answer[:40]!r} is not the letter of an option ({among})",
+            f"{stated[:40]!r} is not the letter of an option, or letters in order ({among})",
         )
     hints = (named.get(name, "") for name in ("hint", "context"))
     return Row(
@@ -250,7 +259,21 @@ def _row(
         split=named.get("split", ""),
         cells=named,
         line=line,
+        answer_form=form,
     )
+
+
+# Return the letters of an answer and the form that states them. Letters without a list must be in
+# order, because those of another order may be an order of the options. What has neither form is
+# returned as it is.
+def _answer(cell: str) -> tuple[str, AnswerForm]:
+    letters = "".join(re.findall("[A-Z]", cell))
+    ordered = "".join(sorted(letters))
+    if _LIST.fullmatch(cell.strip()):
+        return ordered, "list"
+    if _LETTERS.fullmatch(cell.strip()) and letters == ordered:
+        return letters, "letters"
+    return cell, "letter"
 
 
 # Return the index whose image a row shares, or None.

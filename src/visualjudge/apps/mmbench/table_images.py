@@ -20,18 +20,22 @@ SENT_AS_THEY_ARE = {
     "GIF": "image/gif",
 }
 _DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
+_LISTED = re.compile(r"""\[\s*(?:(?:'[^']*'|"[^"]*")[\s,]*)+\]""")
 
 
-def image_part(table: Table, row: Row) -> ImagePart:
-    """Return the row's image with its actual type; formats that models do not accept are converted
-    to PNG.
+def image_parts(table: Table, row: Row) -> list[ImagePart]:
+    """Return the row's images in order, each with its actual type; formats that models do not
+    accept are converted to PNG.
 
     Raises
     ------
     InvalidRecord
         If the cell is blank, points nowhere, or holds no image.
     """
-    data, kind = _decoded(table, row)
+    return [_part(table, row, data, kind) for data, kind in _decoded(table, row)]
+
+
+def _part(table: Table, row: Row, data: bytes, kind: str) -> ImagePart:
     if kind in SENT_AS_THEY_ARE:
         return ImagePart(data, SENT_AS_THEY_ARE[kind])
     try:
@@ -58,14 +62,17 @@ def image_problems(table: Table, rows: Sequence[Row]) -> dict[int, Problem]:
     return found
 
 
-def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
-    text = table.image_row(row).cells.get("image", "")
-    if text.lstrip().startswith("["):
-        raise table.invalid(
-            row,
-            "image",
-            "must be one image, got a list; a question with several cannot be asked",
-        )
+def _decoded(table: Table, row: Row) -> list[tuple[bytes, str]]:
+    text = table.image_row(row).cells.get("image", "").strip()
+    texts = [text]
+    if text.startswith("["):  # as VLMEvalKit writes several images
+        if not _LISTED.fullmatch(text):
+            raise table.invalid(row, "image", "must be a list of base64 texts")
+        texts = [one[1:-1] for one in re.findall(r"""'[^']*'|"[^"]*\"""", text)]
+    return [_image(table, row, one) for one in texts]
+
+
+def _image(table: Table, row: Row, text: str) -> tuple[bytes, str]:
     cell = "".join(_DATA_URL.sub("", text, count=1).split())
     if not cell:
         raise table.invalid(row, "image", "blank")

@@ -9,6 +9,7 @@ option) is not implemented.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 
@@ -58,3 +59,36 @@ def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
     if declared and declared[1].upper() in options:
         return ChoiceReading(declared[1].upper(), '"answer is"')
     return None
+
+
+# Removed by XLRSBench before letters are looked for, as its code spells them.
+_XLRS_PREFIXES = re.compile(
+    "The best answer is|The correct answer is|The answer is|The answer|"
+    "The best option isThe correct option is|Best answer:Best option:"
+)
+
+
+def read_vlmevalkit_letters(reply: str, _options: Mapping[str, str]) -> ChoiceReading:
+    """Return all letters A to E of a reply, as ``XLRSBench`` in VLMEvalKit reads them: those in
+    parentheses, or without any, every one, even inside words.
+    """
+    said = _XLRS_PREFIXES.sub("", reply.strip())
+    if not re.search("[A-E]", said):
+        return ChoiceReading(None, "no capital letter A to E")
+    named = re.findall(r"\(([a-eA-E])\)", said) or re.findall("[a-eA-E]", said)
+    letters = "".join(sorted({letter.upper() for letter in named}))
+    return ChoiceReading(letters, "every letter A to E")
+
+
+def read_vlmevalkit_list(reply: str, _options: Mapping[str, str]) -> ChoiceReading:
+    """Return the letters of a reply that is a Python list of them, as ``AffordanceDataset`` in
+    VLMEvalKit reads them. Its evaluation ends at the first other reply; here that reply is unread.
+    """
+    try:
+        named = ast.literal_eval(reply.strip())
+        letters = sorted(named)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return ChoiceReading(None, "no Python list")
+    if not all(isinstance(letter, str) and len(letter) == 1 for letter in letters):
+        return ChoiceReading(None, "no list of letters")
+    return ChoiceReading("".join(letters), "a list of letters")

@@ -15,14 +15,20 @@ from visualjudge.core.records import FloatArray, Pixels
 
 @cache
 def colormap(name: str) -> Pixels:
-    """Return the RGB entries of a map, shape (256, 3), uint8; the last one is the nearest."""
+    """Return the RGB entries of a map, shape (256, 3), uint8; the last one is the nearest.
+
+    They are Matplotlib's, except that none is black, which stands for a pixel without depth: the
+    farthest entry of ``gray`` is (1, 1, 1).
+    """
     lines = (
         (Path(__file__).parent / "assets" / "colormaps.txt")
         .read_text("ascii")
         .splitlines()
     )
     tables = dict(line.split() for line in lines)
-    return np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(256, 3)
+    entries = np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(256, 3)
+    is_black = ~entries.any(axis=1, keepdims=True)
+    return np.where(is_black, np.uint8(1), entries)
 
 
 def decoded(pixels: Pixels, colour_map: str) -> FloatArray:

@@ -34,6 +34,8 @@ PART_COLORS: dict[str, RGB] = {
 _PART_NAMES = {name: PALETTE[k][0] for k, name in enumerate(KEYPOINT_NAMES)}
 # OpenCV uses 32-bit coordinates, and a detector's keypoint can lie anywhere.
 _FARTHEST = 2**30
+# What a text writes for a keypoint that is not there.
+ABSENT = (0.0, 0.0)
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
@@ -177,10 +179,17 @@ def _coco_list(_number: int, person: Person) -> list[float]:
     ]
 
 
-# Return (x, y) rounded to one decimal, (0.0, 0.0) if absent; + 0.0 turns a rounded −0.0 into 0.0.
+# Return (x, y) of each keypoint rounded to one decimal, (0.0, 0.0) if absent.
 def _places(person: Person) -> list[tuple[float, float]]:
     xy = person.keypoints[:, :2].tolist()
     return [
-        (round(x, 1) + 0.0, round(y, 1) + 0.0) if there else (0.0, 0.0)
+        _place(x, y) if there else ABSENT
         for (x, y), there in zip(xy, person.present, strict=True)
     ]
+
+
+# + 0.0 turns a rounded −0.0 into 0.0. A keypoint beside the corner of the image is not written as
+# absent.
+def _place(x: float, y: float) -> tuple[float, float]:
+    place = round(x, 1) + 0.0, round(y, 1) + 0.0
+    return place if place != ABSENT else (0.1, 0.0)
