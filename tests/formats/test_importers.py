@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.data.import_mistakes import check_forms
+from visualjudge.data.import_mistakes import Files, check_forms
 from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
@@ -411,7 +411,7 @@ class TestYolo:
     def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         with pytest.raises(
-            UsageError, match=r"--images must contain images, got none in .*"
+            UsageError, match=r"images: must be a folder of images, got none in .*"
         ):
             list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
@@ -764,7 +764,7 @@ def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"gt.json: truth: must be in pixels; .* look normalised"
     ):
-        check_forms("keypoint", found, "gt.json")
+        check_forms("keypoint", found, Files("gt.json"))
 
 
 def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(

@@ -352,13 +352,13 @@ def test_crowds_and_class_names_of_a_data_set_are_read(home: Path) -> None:
     )
     assert isinstance(sample, Sample) and sample.truth is not None
     assert sample.truth.without_crowds().labels == ("dog",)
-    rows_of(home, objects={"bbox": [BOX], "category": ["1"]})
+    rows_of(home, objects={"bbox": [BOX], "category": ["7"]})
     told = problem(
         hugging_face(
             "object_detection", str(home / "rows.parquet"), None, home / "scratch2"
         )
     )
-    assert "category: must be the number of a class name, 0 to 1, got '1'" in told
+    assert "category: must be the number of a class name, 0 to 1, got 7" in told
 
 
 @pytest.mark.parametrize(

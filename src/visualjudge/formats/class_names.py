@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ NUMBER_COLUMNS = (
     "number",
     "trainid",
 )
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0)?", re.ASCII)
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
 
 
@@ -103,7 +105,11 @@ def _cell(row: Mapping[Any, Any], columns: tuple[str, ...]) -> Any:
 
 
 def whole(value: Any) -> Any:
-    """Return a whole number for a float without a fraction, as data frames write 99.0."""
+    """Return a whole number for one that is written 99.0, as data frames do, or as text; other
+    values unchanged.
+    """
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value.partition(".")[0])
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

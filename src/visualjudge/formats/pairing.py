@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,10 +50,64 @@ def stated_file(root: Path, name: object, field: str) -> Path:
         link).
     """
     with in_field(field):
-        return confined_path(root, name, of=str(root))
+        return file_below(root, name)
 
 
-def files_by_key(where: str | Path) -> dict[str, Path]:
+def normal(name: str) -> str:
+    """Return a name as it is compared where no file has it exactly: systems differ in the Unicode
+    form of accents, in case, and in blanks at the end.
+    """
+    return unicodedata.normalize("NFC", name).casefold().strip()
+
+
+def file_below(root: Path, name: object) -> Path:
+    """Return the file ``root / name``, or the one whose :func:`normal` name is that.
+
+    Raises
+    ------
+    DataError
+        As :func:`~visualjudge.core.untrusted.confined_path` does.
+    """
+    path = root / str(name)
+    if not os.path.exists(path) and os.path.isdir(path.parent):  # noqa: PTH110, PTH112  both take any name
+        other = _listed(path.parent, path.parent.stat().st_mtime_ns).find(path.name)
+        if other is not None:
+            name = str(Path(str(name)).with_name(other))
+    return confined_path(root, name, of=str(root))
+
+
+class ByKey(dict[str, T]):
+    """Files or records by the part of the name that an image and its labels share."""
+
+    def find(self, key: str) -> T | None:
+        """Return the one of this key, or else the only one of its :func:`normal` form."""
+        if key in self:
+            return self[key]
+        alike = self._by_normal.get(normal(key), ())
+        return self[alike[0]] if len(alike) == 1 else None
+
+    @cached_property
+    def _by_normal(self) -> dict[str, list[str]]:
+        keys: dict[str, list[str]] = {}
+        for key in self:
+            keys.setdefault(normal(key), []).append(key)
+        return keys
+
+
+@lru_cache(maxsize=8)
+def _listed(folder: Path, _changed: int) -> ByKey[str]:
+    return ByKey({name: name for name in os.listdir(folder)})  # noqa: PTH208
+
+
+def hint_below(folder: Path, suffixes: Collection[str]) -> str:
+    """Return a hint if files of these suffixes are not in a folder but in one of its own."""
+    inner = sorted(
+        path.parent for path in folder.glob("*/*") if path.suffix.lower() in suffixes
+    )
+    return f"; {inner[0]} has some" if inner else ""
+
+
+def files_by_key(where: str | Path) -> ByKey[Path]:
     """Return files by key: the part of the name that an image, its ground truth and its prediction
     share.
 
@@ -74,7 +131,7 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
         return _matching(text)
     path = Path(text)
     if path.is_file():
-        return {path.stem: path}
+        return ByKey({path.stem: path})
     if not path.is_dir():
         raise UsageError(f"{text}: no such file or folder")
     return _by_stem(
@@ -84,18 +141,29 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     )
 
 
-def images_by_key(folder: Path) -> dict[str, Path]:
+def images_by_key(folder: Path) -> ByKey[Path]:
     """Return the images of a folder by file name without suffix. Other files, such as labels beside
     their photographs, are passed over.
+
+    Raises
+    ------
+    UsageError
+        If it has none.
     """
-    return _by_stem(
+    images = _by_stem(
         file
         for file in folder_at(folder).iterdir()
         if file.suffix.lower() in IMAGE_SUFFIXES
     )
+    if not images:
+        hint = hint_below(folder, IMAGE_SUFFIXES)
+        raise UsageError(
+            f"images: must be a folder of images, got none in {folder}{hint}"
+        )
+    return images
 
 
-def _by_stem(files: Iterable[Path]) -> dict[str, Path]:
+def _by_stem(files: Iterable[Path]) -> ByKey[Path]:
     return by_name(((file.stem, str(file), file) for file in sorted(files)), "files")
 
 
@@ -108,13 +176,13 @@ def aligned(
     If all arguments are single files, they form one record even if their names differ.
     """
     shown = files_by_key(images)
-    sides = [{} if where is None else files_by_key(where) for where in others]
+    sides = [ByKey() if where is None else files_by_key(where) for where in others]
     singles = all(
         where is None or Path(str(where)).is_file() for where in (images, *others)
     )
     for key, image in sorted(shown.items()):
         found = [
-            next(iter(side.values()), None) if singles else side.get(key)
+            next(iter(side.values()), None) if singles else side.find(key)
             for side in sides
         ]
         yield key, image, found
@@ -154,7 +222,7 @@ def paired(
         yield image, sides[-1], sides[0], files[-1] or image
 
 
-def _matching(pattern: str) -> dict[str, Path]:
+def _matching(pattern: str) -> ByKey[Path]:
     before, after = pattern.split("*")
     folder, slash, head = before.rpartition("/")
     base = Path(folder + slash) if slash else Path()
@@ -172,7 +240,7 @@ def _matching(pattern: str) -> dict[str, Path]:
     return by_name(names, "files")
 
 
-def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> dict[str, T]:
+def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> ByKey[T]:
     """Return the third item of each row by its first, such as an image's name. The second says
     where the row stands, because of two rows of one name the last would win.
     """
@@ -184,4 +252,4 @@ def by_name(rows: Iterable[tuple[str, str, T]], what: str) -> dict[str, T]:
                 "choose with a pattern such as 'dir/*.png'"
             )
         found[name] = where, value
-    return {name: value for name, (_, value) in found.items()}
+    return ByKey({name: value for name, (_, value) in found.items()})

@@ -37,6 +37,8 @@ class Sample:
     # Classes that can be scored on this image, for tasks with a class of interest. The default is
     # the classes of the ground truth without its crowd regions.
     labels: tuple[str, ...] | None = None
+    # Classes that were looked for on this image, if not all were (LVIS).
+    judged: frozenset[str] | None = None
     key: str = ""
     prompt: str | None = None
     source: str | None = None

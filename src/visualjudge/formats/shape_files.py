@@ -28,6 +28,7 @@ from visualjudge.formats.pairing import (
     IMAGE_SUFFIXES,
     by_name,
     folder_at,
+    hint_below,
     images_by_key,
 )
 from visualjudge.formats.samples import Samples, check_type, compared, warn_once
@@ -45,6 +46,7 @@ from visualjudge.vision.raster.masks import (
     mask_from_array,
     mask_from_polygons,
     mask_from_rle,
+    mask_samples,
 )
 
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
@@ -107,11 +109,11 @@ def shapes(
     sides += [] if pred is None else [by_name(records(pred, True), "records")]
     shown: dict[str, Path] = {}
     for key, record in sorted(sides[0].items()):
-        image = by_key.get(key)
+        image = by_key.find(key)
         if image is None and isinstance(
             record, Mapping
         ):  # labelme's own name of the photograph
-            image = by_key.get(PureWindowsPath(str(record.get("imagePath"))).stem)
+            image = by_key.find(PureWindowsPath(str(record.get("imagePath"))).stem)
         if image is None:
             yield Problem(
                 gt.name, key, "image", f"there is no image named {key!r} in {images}"
@@ -121,7 +123,7 @@ def shapes(
 
     def side(number: int, path: Path) -> Callable[[str, Path], Prediction]:
         def typed(key: str, image: Path) -> Prediction:
-            size, record = image_size(image), sides[number].get(key)
+            size, record = image_size(image), sides[number].find(key)
             found = iter(()) if record is None else read(record, size, number == 1)
             return _gathered(kind, found, size, path.name, key)
 
@@ -131,7 +133,9 @@ def shapes(
         shown.items(), side(0, gt), None if pred is None else side(1, pred)
     )
     for key in sorted(sides[-1].keys() - sides[0].keys()):
-        yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
+        if sides[0].find(key) is None:
+            reason = f"there is no {key!r} in {gt}"
+            yield Problem((pred or gt).name, key, "image", reason)
 
 
 def _gathered(
@@ -316,7 +320,11 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
 
 # Read one JSON file per image: a.jpg.json or a.json for a.jpg.
 def _json_files(folder: Path, _predicted: bool) -> Records:
-    for path in sorted(folder_at(folder).glob("*.json")):
+    paths = sorted(folder_at(folder).glob("*.json"))
+    if not paths:
+        hint = hint_below(folder, [".json"])
+        raise UsageError(f"{folder}: contains no .json file{hint}")
+    for path in paths:
         inner = PurePosixPath(path.stem)
         record = read_json(path)
         check_kinds(str(path), record, dict)
@@ -412,7 +420,7 @@ def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     with opened(io.BytesIO(content), "mask") as image:
         if image.size[0] > size[1] or image.size[1] > size[0]:
             raise DataError("mask: must not be larger than the image")
-        values = np.asarray(image)
+        values = mask_samples(image)
     inside = values[..., -1] > 0 if values.ndim == 3 else values > 0
     left, top = (round(float(v)) for v in origin)
     if (

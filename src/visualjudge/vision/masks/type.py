@@ -16,6 +16,7 @@ from visualjudge.vision.masks import (
     errors,
     errors_matched as matched,
     features,
+    misread,
     record,
     score,
     texts,
@@ -148,6 +149,7 @@ INSTANCE = PredictionType(
             title="Grid as characters",
         ),
     ),
+    misreadings=misread.MISREADINGS,
     metrics=(
         Metric(
             "instance",
@@ -155,6 +157,7 @@ INSTANCE = PredictionType(
             score.mask_f1,
             frozenset({"class_of_interest"}),
             score.mask_f1_by_class,
+            score.instance_note,
         ),
     ),
     errors=(
@@ -268,7 +271,7 @@ SEMANTIC = PredictionType(
             title="Grid as characters and masks",
         ),
     ),
-    metrics=(Metric("semantic", "miou", score.mean_iou),),
+    metrics=(Metric("semantic", "miou", score.mean_iou, note=score.semantic_note),),
     errors=(
         ErrorType(
             "semantic",
@@ -347,7 +350,8 @@ REFERRING = PredictionType(
             title="Polygons and outlined mask",
         ),
     ),
-    metrics=(Metric("referring", "iou", score.region_iou),),
+    misreadings=misread.MISREADINGS,
+    metrics=(Metric("referring", "iou", score.region_iou, note=score.region_note),),
     errors=(
         ErrorType(
             "referring",
