@@ -23,8 +23,8 @@ import polars as pl
 from visualjudge import encode, read_reply, score
 from visualjudge.analysis import study_of
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.people_agreement import agreement
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.statistics import pooled_means
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import Annotation, Question, Verdict

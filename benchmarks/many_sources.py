@@ -15,8 +15,7 @@ import numpy as np
 
 from visualjudge.analysis import study_of
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.metrics_json import document
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import Question, Verdict
@@ -76,13 +75,12 @@ def main() -> None:
     )
     analysis = analyse_study(made)
     figures = time.process_time() - before
-    card = card_of(analysis)
+    card_of(analysis)
     whole = time.process_time() - before
     size = 0
     if chosen.part == "report":
         page = html(analysis)
-        document(analysis.results, card)
-        size = len(page)
+        size = len(page) + len(analysis.metrics)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = f"{figures:.1f} | {whole:.1f} | {time.process_time() - before:.1f}"
     print(f"| {chosen.sources} | {chosen.images} | {len(made.questions)} | {seconds} | "

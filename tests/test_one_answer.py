@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import CARD, card_of
+from visualjudge.analysis.report.card import CARD, card_of
+from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import accuracy_of, counted
 from visualjudge.cli.main import app
 from visualjudge.core.records import Question, Verdict

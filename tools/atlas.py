@@ -22,14 +22,16 @@ import polars as pl
 
 from visualjudge import __version__
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.model_answer import SHORT
 from visualjudge.analysis.figure_text import many, percent, percents, points
+from visualjudge.analysis.figures.cells import BY_TASK
+from visualjudge.analysis.figures.published import AS_PUBLISHED
 from visualjudge.analysis.pairwise_figures import constant_answer
 from visualjudge.analysis.plots.canvas import Canvas
-from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
-from visualjudge.analysis.report.plots import ESTIMATE, SHARES, figures_of
+from visualjudge.analysis.plots.plot import Plot, page_style
+from visualjudge.analysis.plots.series import ESTIMATE, SHARES, figures_of
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.apps.adopt.benchmarks import (
     BENCHMARKS,
@@ -165,22 +167,22 @@ def _has_replies(row: Benchmark, folder: Path) -> bool:
 
 def _measured(benchmark: str, runs: Sequence[Path]) -> Iterator[AtlasRow]:
     whole = analyse(runs) if runs else None
-    judges = whole.results.judges if whole is not None else ()
-    for part in sorted({cell.name for judge in judges for cell in judge.by_task}):
+    judges = whole.judges if whole is not None else ()
+    for part in sorted({cell.name for judge in judges for cell in judge[BY_TASK]}):
         yield from _part(benchmark, part, analyse(runs, where=[f"task={part}"]))
 
 
 def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
     cards = card_of(found).judges
     for judge, card, joined in zip(
-        found.results.judges, cards, found.study.joined, strict=True
+        found.judges, cards, found.study.joined, strict=True
     ):
         pairs = joined.filter(pl.col("kind") == "pairwise")
         if pairs.is_empty():
             continue
         own = [
             score
-            for score in judge.own_scores
+            for score in judge[AS_PUBLISHED]
             if score.name in (f"{benchmark}/{part}", benchmark)
         ]
         leaning = next(
@@ -235,7 +237,7 @@ def atlas_table(rows: Sequence[AtlasRow], day: date) -> Table:
     return Table(tuple(COLUMNS), cells, (*NOTES, made), keys=2)
 
 
-def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
+def atlas_figure(rows: Sequence[AtlasRow]) -> Plot:
     """Plot the accuracy and interval of each judge on each part, beside the best constant
     answer.
     """
@@ -245,7 +247,7 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
     ]
     above = sum(row.above_constant == "pass" for row in rows)
     draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES)
-    return Figure(
+    return Plot(
         "atlas",
         f"Published judges: better than {CONSTANT} in {above} of {len(rows)} rows",
         f"Accuracy with 95 % intervals; dashed: {CONSTANT}.",

@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 import visualjudge as vj
-from visualjudge.analysis.report.plots import pairs_plot
+from visualjudge.analysis.figures.answer import pairs_plot
 from visualjudge.core.atomic import write_text
 from visualjudge.options import Caps
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from visualjudge.analysis.decisions.card import Card
+from visualjudge.analysis.report.card import Card
 from visualjudge.apps.adopt.adopt import Adopted as Adopted, adopt as adopt
 from visualjudge.apps.frontdoor.data import (
     Data as Data,
@@ -42,11 +42,7 @@ from visualjudge.runs.budget import Limits, Prices
 from visualjudge.runs.job_runner import Listener, Stop
 from visualjudge.vision.base import Mark as Mark
 from visualjudge.vision.drawing.encoded import Scene as Scene
-from visualjudge.vision.encode import (
-    Encoded as Encoded,
-    encode as encode,
-    encodings as encodings,
-)
+from visualjudge.vision.encode import Encoded as Encoded, encode as encode, encodings as encodings
 from visualjudge.vision.predictions import Prediction as Prediction
 from visualjudge.vision.rows import (
     Encoding as Encoding,

@@ -21,9 +21,9 @@ from judged_records import (
 )
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.accuracy_cells import guessed_among_allowed, pairwise_asked
-from visualjudge.analysis.columns import SENSITIVITY
+from visualjudge.analysis.figures.leaks import leak_audit
+from visualjudge.analysis.figures.sensitivity import SENSITIVITY
 from visualjudge.analysis.fits import rising_p
-from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.psychometric import curves
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError
@@ -253,7 +253,7 @@ def _sensitive(
         guessed_among_allowed(pairwise_asked(table, 0)),
     )
     found = curves(pairs, floor)[0]
-    return SENSITIVITY.json(found)
+    return SENSITIVITY.in_json((found,))[0]
 
 
 def test_just_noticeable_difference_is_recovered() -> None:

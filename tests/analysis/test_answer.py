@@ -19,8 +19,9 @@ from visualjudge.analysis.answer import (
     PairState,
     compare_models,
 )
-from visualjudge.analysis.decisions.card import JudgeCard, card_of
+from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.core.records import Probe, Question, Verdict
@@ -214,7 +215,7 @@ def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     assert first.startswith("Yes") and first.endswith(
         ", but it fails the probe “length”."
     )
-    shown = " ".join(terminal(analysis.results, [found.answer]).split())
+    shown = " ".join(terminal(analysis, [found.answer]).split())
     assert first in shown and first.removeprefix("Yes, ") in page(analysis).replace(
         "\u00a0", " "
     )

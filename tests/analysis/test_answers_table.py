@@ -6,6 +6,7 @@ import pytest
 
 from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.core.answers import is_right, is_usable
 from visualjudge.core.records import Question, Verdict
 
@@ -30,7 +31,7 @@ def test_a_tie_on_an_ordinary_question_is_read_and_not_right() -> None:
         verdicts += [said(question, answer, order) for order in ("AB", "BA")]
     study = study_of(questions, {"judge": verdicts})
     found = analyse_study(study)
-    pairwise = found.results.judges[0].pairwise
+    pairwise = found.judges[0][PAIRWISE]
     assert pairwise.accuracy.failed == 0 and not pairwise.accuracy.causes
     assert (
         pairwise.accuracy.share.value
@@ -61,11 +62,9 @@ def test_what_is_no_answer_has_failed_for_its_cause(
         said(q, "Failed", **verdict) if i % 4 == 0 else said(q, str(q.answer))
         for i, q in enumerate(questions)
     ]
-    pairwise = (
-        analyse_study(study_of(questions, {"judge": verdicts}))
-        .results.judges[0]
-        .pairwise
-    )
+    pairwise = analyse_study(study_of(questions, {"judge": verdicts})).judges[0][
+        PAIRWISE
+    ]
     assert (pairwise.accuracy.failed, pairwise.accuracy.causes) == (15, {cause: 15})
     assert (pairwise.accuracy.share.value, pairwise.accuracy.parsed.value) == (
         0.75,

@@ -10,6 +10,9 @@ import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.rating_table import ratings_of_runs
 
 QUESTIONS = [*(pair(i, (8.0, 1.0)) for i in range(12)), scoring(50, 7.0)]
@@ -72,20 +75,20 @@ def found(people: Path) -> Analysis:
 
 
 def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
-    judge = found.results.judges[0]
-    assert (judge.pairwise.accuracy.share.n, judge.pairwise.accuracy.share.value) == (
+    judge = found.judges[0]
+    assert (judge[PAIRWISE].accuracy.share.n, judge[PAIRWISE].accuracy.share.value) == (
         24,
         0.5,
     )
-    assert (judge.scoring.n, judge.verdicts, judge.missing) == (2, 26, 0)
+    assert (judge[SCORES].n, judge.verdicts, judge.missing) == (2, 26, 0)
 
 
 def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> None:
     """Anna is right and Ben wrong: a judge that is always right is 50 points above people."""
     verdicts = [*(said(q, "A") for q in QUESTIONS[:12]), said(QUESTIONS[12], 7.0)]
     judge = write_run(tmp_path / "vlm", tmp_path / "ds", verdicts)
-    results = analyse([judge, people]).results
-    (row,) = results.comparisons
+    results = analyse([judge, people])
+    (row,) = results[COMPARISONS]
     assert (row.verdicts, row.accuracy_a, row.accuracy_b, row.gap.value) == (
         24,
         1.0,
@@ -95,7 +98,7 @@ def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> N
 
 
 def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
-    pairwise = found.results.judges[0].pairwise
+    pairwise = found.judges[0][PAIRWISE]
     assert (pairwise.swap.consistency.n, pairwise.swap.consistency.value) == (0, None)
     assert (
         pairwise.accuracy.answered_a == 1.0
@@ -113,7 +116,7 @@ def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
     (run / "verdicts.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in reversed(rows))
     )
-    within = analyse([run]).results.judges[0].scoring.within
+    within = analyse([run]).judges[0][SCORES].within
     assert (within.n, within.value) == (2, 1)
 
 

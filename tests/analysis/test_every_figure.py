@@ -15,8 +15,8 @@ import pytest
 from judged_records import pair, said, scoring, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report.plots import PLOTS, every_plot
+from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.report.page import drawn
 from visualjudge.core.records import OptionFeatures, Probe, Question
 
 TASKS, ERRORS = (
@@ -268,16 +268,16 @@ def _cell(cell: object) -> str:
     return f"{cell:.9g}" if isinstance(cell, float) else str(cell)
 
 
-def test_every_figure_has_an_expectation() -> None:
-    assert set(EXPECTED) == set(PLOTS)
+def test_every_figure_has_an_expectation(whole: Analysis) -> None:
+    assert set(EXPECTED) == set(whole.plots)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(
     whole: Analysis, name: str
 ) -> None:
-    found = PLOTS[name](whole)
-    assert isinstance(found, Figure), found
+    found = whole.plots[name](whole.shown)
+    assert isinstance(found, Plot), found
     header, *lines = csv.reader(io.StringIO(found.csv))
     assert header == list(found.columns)
     expected = cells(EXPECTED[name](whole))
@@ -290,8 +290,8 @@ def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(
     whole: Analysis,
 ) -> None:
     text = page(whole)
-    for found in every_plot(whole):
-        assert isinstance(found, Figure)
+    for found in drawn(whole).values():
+        assert isinstance(found, Plot)
         part = text.split(f'id="figure-{found.name}"')
         assert len(part) == 2, found.name
         assert found.finding and found.caption.endswith(".")
@@ -309,10 +309,10 @@ def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> No
     ]
     analysis = analyse(runs)
     text = page(analysis)
-    for name, draw in PLOTS.items():
-        found = draw(analysis)
-        drawn = f'id="figure-{name}"' in text
-        assert drawn == isinstance(found, Figure)
+    for name, draw in analysis.plots.items():
+        found = draw(analysis.shown)
+        on_page = f'id="figure-{name}"' in text
+        assert on_page == isinstance(found, Plot)
         if isinstance(found, LeftOut):
             assert found.reason and f"{name} ({found.reason})" in text
         else:

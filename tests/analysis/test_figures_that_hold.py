@@ -15,12 +15,19 @@ from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.answers import join
 from visualjudge.analysis.bias import preferences
-from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.comparisons import COMPARED, comparisons, not_compared
 from visualjudge.analysis.estimate import shares
-from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.encodings import ENCODINGS
+from visualjudge.analysis.figures.scoring import SCORES
+from visualjudge.analysis.figures.sensitivity import SENSITIVITY
+from visualjudge.analysis.figures.sources import SOURCES
+from visualjudge.analysis.figures.unread import UNREAD
 from visualjudge.analysis.figures_of_pairs import macro
 from visualjudge.analysis.pairwise_figures import Preference
+from visualjudge.analysis.report.headline import headline
+from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.study_table import Run, Study, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
@@ -29,7 +36,7 @@ FLIP = {"A": "B", "B": "A"}
 
 
 def result(questions: list[Question], verdicts: list[Verdict]) -> JudgeResult:
-    return analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0]
+    return analyse_study(study_of(questions, {"judge": verdicts})).judges[0]
 
 
 def drawn(
@@ -59,7 +66,7 @@ def test_an_image_with_many_scores_is_compared_too() -> None:
     found = result(
         asked, [said(question, 10 - question.final_scores[0]) for question in asked]
     )
-    within = found.scoring.within
+    within = found[SCORES].within
     assert (within.value, within.n) == (-1.0, 6)
 
 
@@ -89,9 +96,9 @@ def test_comparison_counts_images_and_not_verdicts() -> None:
     questions = [pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(160)]
     first = [said(q, "A") for q in questions]
     second = [said(q, "B" if q.image_id == "image3" else "A") for q in questions]
-    (row,) = analyse_study(
-        study_of(questions, {"first": first, "second": second})
-    ).results.comparisons
+    (row,) = analyse_study(study_of(questions, {"first": first, "second": second}))[
+        COMPARISONS
+    ]
     assert (row.only_a_right, row.only_b_right) == (20, 0)
     assert row.p is not None
     assert row.p > 0.2
@@ -144,10 +151,12 @@ def test_figures_of_a_judge_are_the_same_beside_other_judges() -> None:
                 for i, q in enumerate(scores)
             ]
     questions = [*pairs, *orders, *scores]
-    for row in analyse_study(study_of(questions, judged)).results.judges:
-        alone = result(questions, judged[row.name])
+    for row in analyse_study(study_of(questions, judged)).judges:
+        (alone,) = analyse_study(
+            study_of(questions, {row.name: judged[row.name]})
+        ).judges
         found, expected = (
-            _numbers(JUDGE.json(replace(one, name="judge", asked_like=0)))
+            _numbers({name: one.stored(name) for name in alone.analysis.named})
             for one in (row, alone)
         )
         assert found == expected
@@ -226,7 +235,7 @@ def test_of_six_encodings_alike_none_is_recommended() -> None:
         for e in range(6)
         for i in range(120)
     ]
-    (choice,) = result(questions, [drawn(q, 0.8, rng) for q in questions]).encodings
+    (choice,) = result(questions, [drawn(q, 0.8, rng) for q in questions])[ENCODINGS]
     assert (choice.recommended, choice.reason) == (None, "no difference shown")
 
 
@@ -240,7 +249,7 @@ def test_an_encoding_that_beats_another_is_recommended() -> None:
     (choice,) = result(
         questions,
         [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions],
-    ).encodings
+    )[ENCODINGS]
     assert choice.recommended == "e1"
 
 
@@ -250,7 +259,7 @@ def test_guessing_judge_has_no_75_percent_point() -> None:
         pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}")
         for i in range(600)
     ]
-    rows = result(questions, [drawn(q, 0.5, rng) for q in questions]).sensitivity
+    rows = result(questions, [drawn(q, 0.5, rng) for q in questions])[SENSITIVITY]
     assert all(row.jnd.value is None for row in rows)
 
 
@@ -263,7 +272,7 @@ def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
     verdicts = [
         said(q, float(q.answer) if q.image_id == "image0" else 7.0) for q in questions
     ]
-    within = result(questions, verdicts).scoring.within
+    within = result(questions, verdicts)[SCORES].within
     assert within.value == pytest.approx(1 / 20)
     assert within.n == 20
 
@@ -282,7 +291,7 @@ def test_order_inside_an_image_does_not_depend_on_the_number_of_repeats(
         for q in questions
         for repeat in range(repeats)
     ]
-    assert result(questions, verdicts).scoring.within.value == pytest.approx(1)
+    assert result(questions, verdicts)[SCORES].within.value == pytest.approx(1)
 
 
 def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> None:
@@ -296,7 +305,7 @@ def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> 
         chance = 1.0 if first else 0.0 if "best" in names else wins[names[0]]
         questions.append(q)
         verdicts.append(said(q, "A" if rng.random() < chance else "B"))
-    rows = {row.source: row for row in result(questions, verdicts).leaderboard.rows}
+    rows = {row.source: row for row in result(questions, verdicts)[SOURCES].rows}
     best = rows["best"]
     assert best.strength.interval is None and best.bound is not None
     assert best.bound[0] is not None and best.bound[1] is None
@@ -316,7 +325,7 @@ def test_difference_of_a_perfect_and_an_inverted_judge_has_a_width(
         name: [said(q, value) for q in questions]
         for name, value in (("perfect", "A"), ("inverted", "B"))
     }
-    (row,) = analyse_study(study_of(questions, judged)).results.comparisons
+    (row,) = analyse_study(study_of(questions, judged))[COMPARISONS]
     unseen = 1 - 0.025 ** (1 / 30)
     assert row.gap.interval == pytest.approx((1 - 2 * unseen, 1))
 
@@ -352,11 +361,11 @@ def test_causes_of_what_could_not_be_read_are_counted() -> None:
         said(q, "?", status="unparseable", cause="tie") for q in questions[6:]
     ]
     judge = result(questions, verdicts)
-    assert judge.unread.causes == {"unparseable: tie": 4}
-    assert judge.pairwise.accuracy.causes == {"unparseable: tie": 4}
+    assert judge[UNREAD].causes == {"unparseable: tie": 4}
+    assert judge[PAIRWISE].accuracy.causes == {"unparseable: tie": 4}
     assert (
-        judge.pairwise.accuracy.share.value,
-        judge.pairwise.accuracy.parsed.value,
+        judge[PAIRWISE].accuracy.share.value,
+        judge[PAIRWISE].accuracy.parsed.value,
     ) == (0.6, 1.0)
 
 
@@ -369,11 +378,11 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
     ]
     judge = result(questions, ours + theirs)
     assert (
-        judge.pairwise.accuracy.share.value,
-        judge.pairwise.accuracy.parsed.value,
+        judge[PAIRWISE].accuracy.share.value,
+        judge[PAIRWISE].accuracy.parsed.value,
     ) == (0.6, 1.0)
-    assert judge.unread.causes == {"ok_extracted: hedge": 4}
-    assert (judge.unread.failed, judge.unread.extracted) == (4, 4)
+    assert judge[UNREAD].causes == {"ok_extracted: hedge": 4}
+    assert (judge[UNREAD].failed, judge[UNREAD].extracted) == (4, 4)
 
 
 def test_metrics_and_tables_have_the_same_figures() -> None:
@@ -388,13 +397,8 @@ def test_metrics_and_tables_have_the_same_figures() -> None:
             },
         )
     )
-    accuracy = analysis.results.judges[0].pairwise.accuracy
+    accuracy = analysis.judges[0][PAIRWISE].accuracy
     stated = analysis.metrics["judges"][0]["pairwise"]
     assert stated["accuracy"] == accuracy.share.value == 0.75
-    assert (
-        JUDGE.cells(analysis.results.judges[0])[JUDGE.titles.index("Accuracy (95 %)")][
-            :6
-        ]
-        == "75.0 %"
-    )
+    assert dict(headline(analysis.judges).rows)["Accuracy (95 %)"][:6] == "75.0 %"
     assert analysis.tables["headline"]["pairwise.accuracy"].to_list() == [0.75]

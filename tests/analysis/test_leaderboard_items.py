@@ -9,7 +9,8 @@ import polars as pl
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.estimate import all_alike
-from visualjudge.analysis.figures import Leaderboard
+from visualjudge.analysis.figures.sources import SOURCES
+from visualjudge.analysis.leaderboard import Leaderboard
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.records import Question, Verdict
 
@@ -53,7 +54,7 @@ def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
     """One encoding is asked the easy half alone: its raw accuracy leads, the other is better on
     common pairs.
     """
-    from visualjudge.analysis.encoding_choice import recommend
+    from visualjudge.analysis.figures.encodings import recommend
 
     rows = []
     for image in range(20):
@@ -91,11 +92,7 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
         for q in questions
         for order in ("AB", "BA")
     ]
-    board = (
-        analyse_study(study_of(questions, {"judge": verdicts}))
-        .results.judges[0]
-        .leaderboard
-    )
+    board = analyse_study(study_of(questions, {"judge": verdicts})).judges[0][SOURCES]
     assert [row.rank for row in board.rows] == [1, 1, 1]
     assert all(
         (row.strength.interval, row.strength.why) == (None, all_alike())
@@ -104,11 +101,7 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
 
 
 def _board(questions: list[Question], verdicts: list[Verdict]) -> Leaderboard:
-    return (
-        analyse_study(study_of(questions, {"judge": verdicts}))
-        .results.judges[0]
-        .leaderboard
-    )
+    return analyse_study(study_of(questions, {"judge": verdicts})).judges[0][SOURCES]
 
 
 def test_what_is_compared_elsewhere_changes_no_strength() -> None:

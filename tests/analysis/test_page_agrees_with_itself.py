@@ -11,12 +11,10 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.columns import variance_share
-from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figures import Leak, Variance
-from visualjudge.analysis.leaks import as_right
-from visualjudge.analysis.plots.figure import Figure, unbroken
-from visualjudge.analysis.report.plots import PLOTS
+from visualjudge.analysis.figures.leaks import Leak, as_right
+from visualjudge.analysis.figures.variance import Variance, variance_share
+from visualjudge.analysis.plots.plot import Plot, unbroken
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.value_and_interval import Estimate
 
 TASKS = ("object_detection", "instance_segmentation")
@@ -78,8 +76,8 @@ def test_a_difference_that_tasks_hide_from_each_other_is_found(
 
 def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> None:
     """A judge with one answer in both orders: figure, metrics and check say the same."""
-    figure = PLOTS["leanings"](opposite_judges)
-    assert isinstance(figure, Figure)
+    figure = opposite_judges.plots["leanings"](opposite_judges.shown)
+    assert isinstance(figure, Plot)
     for judge, card in zip(
         opposite_judges.metrics["judges"], card_of(opposite_judges).judges, strict=True
     ):

@@ -10,8 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from visualjudge.analysis.figures import NEEDS, Photograph, Without
-from visualjudge.analysis.probes import photograph_need
+from visualjudge.analysis.figures.photograph import (
+    NEEDS,
+    Photograph,
+    Without,
+    photograph_need,
+)
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe, Question
 

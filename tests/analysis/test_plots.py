@@ -19,19 +19,15 @@ import visualjudge
 from judged_records import pair, said, scoring, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import analyse
-from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import points, with_ends
+from visualjudge.analysis.figures.encodings import encoding_name, encodings
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
-from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.plot import BEHIND, LeftOut, Plot
 from visualjudge.analysis.report import printing
+from visualjudge.analysis.report.page import drawn as every_plot
 from visualjudge.analysis.report.paired import differences, opening_notes
-from visualjudge.analysis.report.plots import (
-    PLOTS,
-    encoding_name,
-    encodings,
-    every_plot,
-)
+from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app
 from visualjudge.core.errors import RunError, UsageError
@@ -68,13 +64,13 @@ def analysis(runs: list[Path]) -> Analysis:
     return analyse(runs)
 
 
-def drawn(analysis: Analysis, name: str) -> Figure:
-    found = PLOTS[name](analysis)
-    assert isinstance(found, Figure)
+def drawn(analysis: Analysis, name: str) -> Plot:
+    found = analysis.plots[name](analysis.shown)
+    assert isinstance(found, Plot)
     return found
 
 
-def rows_of(figure: Figure) -> list[dict[str, str]]:
+def rows_of(figure: Plot) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(figure.csv)))
 
 
@@ -128,7 +124,7 @@ def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(
     rich: Analysis,
 ) -> None:
     judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
-    found = {figure.name: figure for figure in encodings(rich)}
+    found = {figure.name: figure for figure in encodings(rich.shown)}
     assert set(found) == {"encoding-object_detection", "encoding-keypoint"}
     compared, turned = 0, 0
     for task in ("object_detection", "keypoint"):
@@ -163,7 +159,7 @@ def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(
 def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
     left = {
         found.name: found.reason
-        for found in every_plot(analysis)
+        for found in every_plot(analysis).values()
         if isinstance(found, LeftOut)
     }
     assert set(left) == {
@@ -253,7 +249,8 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
         dataset,
         [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)],
     )
-    found = PLOTS["margin"](analyse([run]))
+    analysis = analyse([run])
+    found = analysis.plots["margin"](analysis.shown)
     assert isinstance(found, LeftOut)
     assert found.reason == "no pairs with several differences in margin"
 
@@ -268,7 +265,7 @@ def test_names_do_not_act_in_a_drawing() -> None:
 
 
 def test_a_formula_in_a_name_does_not_act_in_the_data() -> None:
-    figure = Figure("f", "finding", "caption", ("judge",), (("=1+1",), (-2.5,)), Canvas)
+    figure = Plot("f", "finding", "caption", ("judge",), (("=1+1",), (-2.5,)), Canvas)
     assert figure.csv == "judge\n'=1+1\n-2.5\n"
 
 
@@ -337,7 +334,7 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     assert opening_notes(found, 0, 1) == [
         "Compared on 10 pairwise questions, of 30 and 20."
     ]
-    assert isinstance(differences(found, 0, 1), Figure)
+    assert isinstance(differences(found, 0, 1), Plot)
     left = differences(found, 1, 2)
     assert isinstance(left, LeftOut) and left.reason == "no question in common"
     text = page(found, compare=(1, 2))
@@ -363,7 +360,7 @@ def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -
     """
     runs = [run.folder for run in reversed(rich.study.runs)]
     turned = analyse([folder for folder in runs if folder is not None])
-    assert [judge.name for judge in turned.results.judges] == [
+    assert [judge.name for judge in turned.judges] == [
         "local baseline",
         "judge",
     ]

@@ -13,7 +13,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from visualjudge.analysis.people_agreement import agreement, pair_order
-from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.rating_table import COLUMNS, read_ratings
 from visualjudge.analysis.report.agreement_page import agreement_figure, tables_of
 from visualjudge.cli.main import app
@@ -200,7 +200,7 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
         pl.concat([table, table.with_columns(dimension=pl.lit("other"))]), ["gpt"]
     )
     figure = agreement_figure(result)
-    assert isinstance(figure, Figure)
+    assert isinstance(figure, Plot)
     told = {(row.dimension, row.kind): row for row in result.rows}
     rows = {
         (row[1], {"gpt": "judge"}.get(str(row[0]), "ceiling")): row[2:]

@@ -19,10 +19,11 @@ from judged_records import pair, said, write_dataset, write_run
 from making import make_folder
 from page_text import page
 from visualjudge.analysis import analyse
-from visualjudge.analysis.figures import ProbeResult
+from visualjudge.analysis.figures.probes import PROBES, ProbeResult
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.terminal import text as terminal
+from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
@@ -309,15 +310,15 @@ def test_a_file_of_another_format_is_not_overwritten(
 
 
 def test_the_terminal_says_which_probes_failed(run: Path) -> None:
-    results = analyse([run]).results
+    analysis = analyse([run])
     states = (("author", "fail"), ("length", "pass"), ("tool", "not_shown"))
     shown = Estimate(0.05, (-0.2, 0.3), 80, 20)
     probes = tuple(
         ProbeResult(name, "cue", shown, 0.1, state, 0, "q0") for name, state in states
     )
     probes += (ProbeResult("label", "cue", NOTHING, 0.1, "not_shown", 48, "q0"),)
-    assert "Probes" not in terminal(results, [])
-    probed = replace(results, judges=(replace(results.judges[0], probes=probes),))
+    assert "Probes" not in terminal(analysis, [])
+    probed = Analysis(analysis.study, [replace(PROBES, rows=lambda _: probes)])
     assert "Probes: 1 fail (author), 1 pass, 1 undecided, 1 not measured." in " ".join(
         terminal(probed, []).split()
     )

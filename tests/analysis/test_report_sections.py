@@ -9,9 +9,9 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.figures.section import DASH, Section
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.page import context
-from visualjudge.analysis.report.section import DASH, Section
 from visualjudge.core.records import Question
 from visualjudge.core.text_tables import Table
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from visualjudge.analysis import columns
+from visualjudge.analysis.figures import every_figure
 from visualjudge.analysis.table_layout import Layout
 
 
 @pytest.mark.parametrize(
     "table",
-    [table for table in vars(columns).values() if isinstance(table, Layout)],
+    [figure.columns for figure in every_figure() if figure.columns is not None],
 )
 def test_no_table_has_a_column_twice(table: Layout[object]) -> None:
     keys = [one.key for one in table.columns if one.key is not None]

@@ -12,11 +12,14 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from page_text import page
 from visualjudge.analysis import analyse
-from visualjudge.analysis.columns import JUDGE, unanswered_of
-from visualjudge.analysis.decisions.card import card_of
-from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.unread import UNREAD
 from visualjudge.analysis.pairwise_figures import of_status
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.report.headline import headline
 from visualjudge.analysis.report.terminal import text
+from visualjudge.analysis.results import JudgeResult
 from visualjudge.core.records import Probe, Question, Verdict
 
 PAIRS = [pair(i, (8.0, 1.0)) for i in range(10)]
@@ -27,7 +30,7 @@ def judged(
 ) -> tuple[JudgeResult, Path]:
     dataset = write_dataset(tmp_path / "ds", [*PAIRS, *more])
     run = write_run(tmp_path / "run", dataset, verdicts)
-    return analyse([run]).results.judges[0], run
+    return analyse([run]).judges[0], run
 
 
 def swapped(statuses: Sequence[tuple[str, str]]) -> list[Verdict]:
@@ -57,7 +60,7 @@ def test_what_is_declined_in_both_orders_says_nothing_of_consistency(
     withheld: int,
 ) -> None:
     judge, _ = judged(tmp_path, swapped(statuses))
-    swap = judge.pairwise.swap
+    swap = judge[PAIRWISE].swap
     assert (swap.consistency.n, swap.consistency.value, swap.withheld) == (
         n,
         consistency,
@@ -70,7 +73,7 @@ def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
     judge, run = judged(
         tmp_path, swapped([("ok", "ok")] * 3 + [("refusal", "refusal")])
     )
-    assert unanswered_of(judge) == "0 of 8; 2 declined"
+    assert judge[UNREAD].unanswered == "0 of 8; 2 declined"
     assert "Cause: refusal" in page(analyse([run]))
 
 
@@ -100,18 +103,18 @@ def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) 
     )
     other = write_run(tmp_path / "other", dataset, [said(q, q.answer) for q in PAIRS])
     found = analyse([silent, local, other])
-    rows = {(row.a, row.b): row for row in found.results.comparisons}
+    rows = {(row.a, row.b): row for row in found[COMPARISONS]}
     for pair_of in (("silent", "local"), ("silent", "other")):
         assert (
             rows[pair_of].gap.value is rows[pair_of].p is rows[pair_of].p_holm is None
         )
         assert "an answer of silent" in str(rows[pair_of].gap.why)
     assert rows["local", "other"].gap.value == 0
-    judge = found.results.judges[0]
-    shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
-    assert shown["Accuracy (95 %)"] == shown["Accuracy, mean over tasks"] == "–"
-    assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
-    assert "silent minus" not in text(found.results, [])
+    judge = found.judges[0]
+    shown = dict(headline([judge]).rows)
+    assert not {"Accuracy (95 %)", "Accuracy, mean over tasks"} & shown.keys()
+    assert judge.stored("pairwise")["accuracy"] == 0  # without an answer is wrong
+    assert "silent minus" not in text(found, [])
     card = card_of(found).judges[0]
     assert "it answered no question on the sources" in card.answer
     assert {line.name: line.state for line in card.checks}[
@@ -133,7 +136,7 @@ def test_what_the_local_judge_declined_is_left_out_of_its_comparisons(
             ("other", declined + right[4:], {}),
         )
     ]
-    rows = {(row.a, row.b): row for row in analyse(runs).results.comparisons}
+    rows = {(row.a, row.b): row for row in analyse(runs)[COMPARISONS]}
     assert (rows["vlm", "local"].verdicts, rows["vlm", "local"].gap.value) == (6, 0)
     assert (rows["vlm", "other"].verdicts, rows["vlm", "other"].gap.value) == (10, 0.4)
 
@@ -142,7 +145,7 @@ def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
     judge, _ = judged(
         tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2)
     )
-    shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
+    shown = dict(headline([judge]).rows)
     assert (shown["Same when swapped"], shown["Same of the replies read"]) == (
         "75.0 %",
         "100.0 %",
@@ -160,9 +163,9 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) 
         *(said(q, "?", status="unparseable") for q in probed),
     ]
     judge, run = judged(tmp_path, verdicts, probed)
-    assert unanswered_of(judge) == "2 of 10"
-    assert (judge.unread.n, judge.unread.failed) == (10, 2)
+    assert judge[UNREAD].unanswered == "2 of 10"
+    assert (judge[UNREAD].n, judge[UNREAD].failed) == (10, 2)
     found = analyse([run])
-    assert found.results.dataset.extent.endswith(
+    assert found.dataset.extent.endswith(
         "10 questions on 12 images, and 10 more for probes"
     )

@@ -11,6 +11,7 @@ from decided import World, choices_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions.may_rank_models import system
+from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.statistics import pooled_means
 from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.seeding import rng_for
@@ -116,11 +117,7 @@ def test_favour_that_is_not_shown_is_not_said_to_be_zero() -> None:
 def test_one_question_asked_in_both_orders_gives_no_interval_of_position_bias() -> None:
     question = pair(0, (8.0, 2.0))
     verdicts = [said(question, "A", order) for order in ("AB", "BA")]
-    place = (
-        analyse_study(study_of([question], {"judge": verdicts}))
-        .results.judges[0]
-        .bias[0]
-    )
+    place = analyse_study(study_of([question], {"judge": verdicts})).judges[0][BIAS][0]
     assert (
         place.estimate.interval is None and place.estimate.why == "fewer than 5 images"
     )

@@ -229,10 +229,7 @@ def test_a_queue_is_drawn_anew_only_as_long_as_nobody_has_labelled(
     for _ in range(2):
         assert "next: visualjudge correct" in said(capsys, monkeypatch, *again)[0]
     kept = filled(there / "next.csv", rows=1)
-    assert (
-        "must be a new file or a queue without labels"
-        in said(capsys, monkeypatch, *again)[1]
-    )
+    assert "or was changed since" in said(capsys, monkeypatch, *again)[1]
     assert (there / "next.csv").read_bytes() == kept
 
 

@@ -63,9 +63,9 @@ def places(tmp_path: Path) -> Path:
         ),
         ("report run --json run/run.json", "", "is part of a dataset, run"),
         (
-            "export ds --format sharegpt --out ds/questions.json --force",
+            "export ds --format trl --out ds/questions.json --force",
             "ds/questions.json",
-            "is part of a dataset, run",
+            "is an input file",
         ),
     ],
 )
@@ -100,7 +100,7 @@ def test_two_outputs_of_a_command_are_two_files(
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == 2
-    assert "a.html is what --json writes; name another file" in capsys.readouterr().err
+    assert "a.html is what --out writes; name another file" in capsys.readouterr().err
     assert not (places / "a.html").exists()
 
 

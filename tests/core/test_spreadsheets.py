@@ -7,7 +7,7 @@ from pathlib import Path
 import openpyxl
 import polars as pl
 
-from visualjudge.core.text_tables import harmless
+from visualjudge.core.escaping import for_csv
 from visualjudge.core.workbooks import workbook_rows
 
 
@@ -25,7 +25,7 @@ def test_formulas_become_text_and_numbers_stay() -> None:
         None,
         "a=b",
     ]
-    table = harmless(pl.DataFrame({"text": texts, "number": [-1.0] * len(texts)}))
+    table = for_csv(pl.DataFrame({"text": texts, "number": [-1.0] * len(texts)}))
     due = [
         "'=1+1",
         "'+A1",

@@ -66,7 +66,7 @@ def test_a_run_cannot_name_a_dataset_whose_questions_it_does_not_know(
 def test_a_dataset_that_the_user_names_is_used_and_the_difference_is_told(
     run: Path, private: Path
 ) -> None:
-    found = analyse([run], dataset=private).results.judges[0]
+    found = analyse([run], dataset=private).judges[0]
     assert "has changed since the run" in found.problems[0]
 
 

@@ -26,6 +26,7 @@ import visualjudge as vj
 from clients.tool_protocols import call, openai
 from runs.made_dataset import make_dataset
 from scripted_client import ScriptedClient
+from visualjudge.analysis.figures.comparisons import COMPARISONS
 from visualjudge.clients.base import ImagePart, Reply, Request, ToolCall
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
@@ -152,7 +153,7 @@ def test_a_judge_that_sees_only_after_zooming_gains(
     assert [entry["name"] for entry in trace] == ["zoom", "zoom", "zoom"]
     assert tools.manifest["parameters"]["tools"] == ["zoom", "compare"]
     found = vj.analyse([plain, tools]).analysis
-    (pair,) = found.results.comparisons
+    (pair,) = found[COMPARISONS]
     assert pair.gap.interval is not None
     assert pair.gap.interval[1] < 0, "the plain judge is worse"
 
@@ -161,7 +162,7 @@ def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) 
     plain = judge(spots, tmp_path / "plain", never_needs)
     tools = judge(spots, tmp_path / "tools", never_needs, tools=["zoom"])
     assert accuracy(spots, plain) == accuracy(spots, tools) == 1.0
-    (pair,) = vj.analyse([plain, tools]).analysis.results.comparisons
+    (pair,) = vj.analyse([plain, tools]).analysis[COMPARISONS]
     assert pair.gap.value == 0
 
 

@@ -13,6 +13,8 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.scoring import RANKINGS
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe
 from visualjudge.dataset.exports import export
@@ -139,13 +141,13 @@ def test_shares_are_those_of_the_report_one_for_each_question_type(
         said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))
     ]
     run = write_run(tmp_path / "runs/one", root, verdicts)
-    state, told = _state(tmp_path), analyse([run]).results.judges[0]
+    state, told = _state(tmp_path), analyse([run]).judges[0]
     shares = {
         share.question_type: (share.right, share.verdicts)
         for share in state.totals.shares
     }
     assert shares == {"pairwise": (3, 8), "ranking": (3, 4), "scoring": (2, 3)}
-    accuracy, exact = told.pairwise.accuracy.share, told.ranking.exact
+    accuracy, exact = told[PAIRWISE].accuracy.share, told[RANKINGS].exact
     assert (accuracy.value, accuracy.n, exact.value, exact.n) == (3 / 8, 8, 3 / 4, 4)
 
 
@@ -163,7 +165,7 @@ def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
         ],
     )
     (share,) = _state(tmp_path).totals.shares
-    told = analyse([run]).results.judges[0].pairwise.accuracy.share
+    told = analyse([run]).judges[0][PAIRWISE].accuracy.share
     assert (share.right, share.verdicts) == (0, 1) == (told.value, told.n)
 
 

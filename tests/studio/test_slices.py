@@ -170,15 +170,14 @@ def test_probes_that_fail_come_first_with_an_example(judged: Site) -> None:
 def test_a_probe_that_passes_has_no_example(
     judged: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from visualjudge.analysis import analysing
-    from visualjudge.analysis.probes import probe_results
+    from visualjudge.analysis.figures import probes
 
     shelf = judged.shelf(judged.places.datasets[0].slug)
     place = shelf.runs[0][0]
     passed = tuple(
-        replace(one, state="pass") for one in probe_results(_answered(judged))
+        replace(one, state="pass") for one in probes.probe_results(_answered(judged))
     )
-    monkeypatch.setattr(analysing, "probe_results", lambda answered: passed)
+    monkeypatch.setattr(probes, "probe_results", lambda answered: passed)
     assert [one.example for one in judged_by((shelf.study.root, place)).probes] == [
         None
     ]

@@ -25,7 +25,8 @@ Main modules, in the order in which data flows::
     decisions/        may the judge rank models, and how many labels are needed
 """
 
-from visualjudge.analysis.analysing import Analysis, analyse, analyse_study
+from visualjudge.analysis.analysing import analyse, analyse_study
+from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.study_table import Run, Study, study_of
 

@@ -8,18 +8,54 @@ ties has a guessing accuracy of one half.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis import estimate
 from visualjudge.analysis.estimate import Shares, gap_ends, gap_p, ratio, shares
-from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.scores import Ranking, Scoring
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task, encoding, error type or margin, with ``keys`` in the order of its table's key
+    columns.
+    """
+
+    keys: tuple[tuple[str, str], ...]
+    accuracy: Accuracy
+    ranking: Ranking | None = None
+    scoring: Scoring | None = None
+
+    @property
+    def name(self) -> str:
+        """The keys joined: ``object_detection/text_xyxy``."""
+        return "/".join(value for _, value in self.keys)
+
+    @property
+    def without_truth(self) -> Cell:
+        """The cell without what needs right answers."""
+        scoring = self.scoring and self.scoring.without_truth
+        return replace(self, accuracy=self.accuracy.without_truth, scoring=scoring)
+
+    @property
+    def graded(self) -> dict[str, Estimate]:
+        """The main figures of its ranking and scoring questions, by title."""
+        found = {} if self.ranking is None else {"ranking, τ-b": self.ranking.tau}
+        if self.scoring is not None:
+            found["scoring, τ-b in an image"] = self.scoring.within
+            found["scoring, mean error"] = self.scoring.mae
+        return found
+
 
 NO_ACCURACY = Accuracy(NOTHING, 0, None, NOTHING, None, {})
 
@@ -222,3 +258,9 @@ def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
     return (
         study.questions.lazy().filter(kept).select("task", "ties", "answer").collect()
     )
+
+
+def by_task(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Return the rows of each task, by its name, sorted."""
+    parts = table.partition_by("task", as_dict=True)
+    return sorted((str(task), part) for (task,), part in parts.items())

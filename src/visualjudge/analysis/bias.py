@@ -30,8 +30,8 @@ from visualjudge.analysis.estimate import (
     renumbered,
     too_few,
 )
+from visualjudge.analysis.figures.leaks import RULES
 from visualjudge.analysis.fits import fit, interval, of_others, p_value
-from visualjudge.analysis.leaks import RULES
 from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
@@ -185,4 +185,19 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
         same / usable if usable else None,
         sums.shares("both_right", "n")[0],
         held,
+    )
+
+
+def in_both_orders(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on questions that were read in both orders, as if A were right.
+
+    Their preference for the option shown first is the same whichever option is right: half the
+    difference of how often the first and the second option shown is chosen.
+    """
+    read = pairs.filter("usable")
+    both = read.filter(pl.col("order").n_unique().over("question", "repeat") == 2)
+    return both.with_columns(
+        right=pl.col("text") == "A",
+        first_right=pl.col("order") == "AB",
+        margin=pl.lit(0.0),
     )

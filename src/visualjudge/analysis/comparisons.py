@@ -7,7 +7,7 @@ cannot see: this says nothing about the other judge.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 import numpy as np
@@ -15,13 +15,57 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import gaps, image_sums
 from visualjudge.analysis.estimate import holm
-from visualjudge.analysis.figures import Comparison, TaskGap
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.value_and_interval import NOTHING, Estimate
-from visualjudge.analysis.without_truth import comparison_without_truth
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate, unknown
 from visualjudge.core.records import IntArray
 from visualjudge.judges.registry import LOCAL
+
+
+@dataclass(frozen=True)
+class TaskGap:
+    """The gap between two judges in one task. ``p_holm`` is adjusted over all tasks and pairs of
+    judges.
+    """
+
+    task: str
+    gap: Estimate
+    p: float | None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b,
+    also ``by_task``, and ``kappa`` Cohen's κ of their answers, where both gave one.
+    """
+
+    a: str
+    b: str
+    questions: int
+    verdicts: int
+    gap: Estimate
+    accuracy_a: float | None = None
+    accuracy_b: float | None = None
+    p: float | None = None
+    only_a_right: int | None = None
+    only_b_right: int | None = None
+    p_holm: float | None = None
+    by_task: tuple[TaskGap, ...] = ()
+    kappa: Estimate = NOTHING
+
+    @property
+    def without_truth(self) -> Comparison:
+        """The agreement of the two without their accuracies."""
+        return Comparison(
+            self.a,
+            self.b,
+            self.questions,
+            self.verdicts,
+            unknown(self.gap),
+            kappa=self.kappa,
+        )
+
 
 ALIKE = 0.95
 """Judges count as asked the same questions if they share at least this part of all questions that
@@ -77,8 +121,8 @@ def compare(study: Study, i: int, j: int) -> Comparison:
         nothing = Estimate(None, None, both.height, both["cluster"].n_unique(), why)
         return Comparison(*names, both["question"].n_unique(), both.height, nothing)
     found = paired(both, names)
-    unknown = study.lacks_truth(i) or study.lacks_truth(j)
-    return comparison_without_truth(found) if unknown else found
+    lacking = study.lacks_truth(i) or study.lacks_truth(j)
+    return found.without_truth if lacking else found
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:

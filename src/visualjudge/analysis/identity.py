@@ -4,16 +4,29 @@ mid-run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from visualjudge.analysis.figure_text import NONE, number, percent
-from visualjudge.analysis.figures import JudgeResult, ServedBy
 from visualjudge.core.records import Served
-from visualjudge.core.text_tables import Table
 from visualjudge.runs.asks import changes
-from visualjudge.runs.budget import money
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.results import JudgeResult
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBy:
+    """A model that answered, with its number of verdicts and its accuracy on pairs if they are
+    enough.
+    """
+
+    model: str | None
+    fingerprint: str | None
+    n: int
+    accuracy: float | None
+
 
 ENOUGH = 20
 """Verdicts on pairs below which no accuracy is given."""
@@ -69,48 +82,3 @@ def moved_between(first: JudgeResult, second: JudgeResult) -> list[str]:
         f"The model moved under the same settings: first {' and '.join(before)} answered, then "
         f"{' and '.join(after)}."
     ]
-
-
-def efforts(judges: Sequence[JudgeResult]) -> Table:
-    """Return right answers, tokens, cost and cut replies by effort; no rows if the judges do not
-    differ in it.
-    """
-    named = [
-        (judge, (judge.info.get("parameters") or {}).get("effort")) for judge in judges
-    ]
-    rows = [
-        _effort(judge, effort)
-        for judge, effort in named
-        if judge.tokens_out is not None
-    ]
-    columns = (
-        "Judge",
-        "Effort",
-        "Right pairs",
-        "Tokens",
-        "Of them thinking",
-        "Cost",
-        "Cut replies",
-    )
-    differ = len({str(effort) for _, effort in named}) > 1
-    numeric = (False, False, *[True] * (len(columns) - 2))
-    return Table(
-        columns, tuple(rows) if differ else (), title="Effort", numeric=numeric
-    )
-
-
-def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
-    total = judge.info.get("total") or {}
-    return (
-        judge.name,
-        "the model's own" if effort is None else str(effort),
-        percent(judge.pairwise.accuracy.share.value),
-        number((judge.tokens_in or 0) + (judge.tokens_out or 0)),
-        number(total.get("tokens_thinking")),
-        NONE if not total.get("cost") else money(total["cost"]),
-        percent(
-            judge.status.get("truncated", 0) / judge.verdicts
-            if judge.verdicts
-            else None
-        ),
-    )

@@ -16,6 +16,7 @@ connected by comparisons even through others, are in separate groups.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,52 @@ from visualjudge.analysis.estimate import (
     renumbered,
     too_few,
 )
-from visualjudge.analysis.figures import Leaderboard, SourceRow
 from visualjudge.analysis.fits import fit, interval
 from visualjudge.analysis.statistics.ranks import rank_sets
 from visualjudge.analysis.study_table import lead
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import FloatArray
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One source as ranked by the judge; strengths are log odds with mean 0 in a ``group``: the
+    tasks in which it is compared, with a number if their sources fall into unconnected sets.
+
+    ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost, or never
+    won; ``rank_set`` has the best and the worst rank that it may have at 95 %, by itself;
+    ``controlled`` is its strength at equal covariates, if it has an interval.
+    """
+
+    source: str
+    group: str
+    strength: Estimate
+    rank: int
+    bound: Ends | None
+    rank_set: tuple[int, int]
+    controlled: Estimate
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The sources by group, strongest first, from ``n`` comparisons. ``regularised`` states that
+    some sources never lost to the others, or never won, so that the likelihood alone has no finite
+    maximum.
+    """
+
+    rows: tuple[SourceRow, ...]
+    n: int
+    regularised: bool
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:
+        """Return each group's name and rows. Only the rows of a group have a common axis."""
+        names = dict.fromkeys(row.group for row in self.rows)
+        return tuple(
+            (name, tuple(row for row in self.rows if row.group == name))
+            for name in names
+        )
+
 
 Edge = tuple[str, str, str]
 

@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from visualjudge.analysis.value_and_interval import NOTHING, UNANSWERED, Estimate
+from visualjudge.analysis.value_and_interval import (
+    NOTHING,
+    UNANSWERED,
+    Estimate,
+    unknown,
+)
 
 DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
 """Statuses of verdicts that intentionally give no answer."""
@@ -57,6 +62,12 @@ class Accuracy:
             if self.none
             else self.share
         )
+
+    @property
+    def without_truth(self) -> Accuracy:
+        """The figures that need no right answers."""
+        share, parsed = unknown(self.share), unknown(self.parsed)
+        return replace(self, share=share, upper_bound=None, parsed=parsed)
 
     @property
     def none(self) -> bool:
@@ -114,7 +125,8 @@ class Pairwise:
     named as stored; None if questions were then asked more than once. ``position_p`` is the exact
     binomial p of "the first option" against ½, with verdicts treated as independent; ``ties`` the
     share of the usable replies that call it a tie, None if none does; ``macro`` the accuracy as the
-    mean over tasks; ``kappa`` Cohen's κ of verdicts and right answers.
+    mean over tasks; ``kappa`` Cohen's κ of verdicts and right answers; ``position`` the
+    preference for the option shown first.
     """
 
     accuracy: Accuracy
@@ -126,3 +138,16 @@ class Pairwise:
     ties: float | None = None
     macro: Estimate = NOTHING
     kappa: Estimate = NOTHING
+    position: Preference | None = None
+
+    @property
+    def without_truth(self) -> Pairwise:
+        """The figures that need no right answers."""
+        return replace(
+            self,
+            accuracy=self.accuracy.without_truth,
+            constant=None,
+            swap=replace(self.swap, right_in_both=unknown(self.swap.right_in_both)),
+            macro=unknown(self.macro),
+            kappa=unknown(self.kappa),
+        )

@@ -19,11 +19,33 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, holm, renumbered, t_isf
-from visualjudge.analysis.figures import ALL, Sensitivity
 from visualjudge.analysis.fits import MANY_IMAGES, moved, rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import ALL, Estimate
 from visualjudge.core.records import FloatArray
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Accuracy against distance: the fitted curve, and the distance at which it reaches 75 %.
+
+    ``points`` are mean distances, accuracies at them, and their numbers of verdicts; ``floor`` is
+    the lower asymptote (accuracy of guessing times the share of replies that were read);
+    ``slope_p`` is that of a one-sided clustered test that accuracy increases with distance, by Holm
+    over the judge's curves.
+    """
+
+    scope: str
+    value: str
+    against: str
+    jnd: Estimate
+    alpha: float | None = None
+    beta: float | None = None
+    lapse: float | None = None
+    slope_p: float | None = None
+    points: tuple[tuple[float, float, float], ...] = ()
+    floor: float = OF_TWO
+
 
 TARGET, BINS, POINTS = 0.75, 40, 10
 LEAST_VERDICTS, LEAST_BELOW, LEAST_SHARE_BELOW = 30, 20, 0.05

@@ -7,7 +7,7 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,49 @@ from visualjudge.analysis.accuracy_cells import (
     image_sums,
     means_of,
 )
-from visualjudge.analysis.figures import Ranking, Scoring
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.study_table import ordered
-from visualjudge.analysis.value_and_interval import NOTHING, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate, unknown
 from visualjudge.core.records import LETTERS, FloatArray
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Ranking questions: orders of three to five options."""
+
+    failed: int
+    tau: Estimate
+    exact: Estimate
+    top1: Estimate
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Scoring questions: numbers from 0 to 10. ``within`` is the part that reflects the judge's own
+    ability: the mean τ-b inside groups of one image, 0 in a group that it cannot tell apart.
+    """
+
+    n: int
+    failed: int
+    within: Estimate
+    spearman: Estimate
+    pearson: Estimate
+    mae: Estimate
+    bias: Estimate
+
+    @property
+    def without_truth(self) -> Scoring:
+        """The figures that need no true scores."""
+        spearman, mae = unknown(self.spearman), unknown(self.mae)
+        return replace(
+            self,
+            within=unknown(self.within),
+            spearman=spearman,
+            pearson=spearman,
+            mae=mae,
+            bias=mae,
+        )
+
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
 """Columns that are equal for scores in the same order. A reply and its repeat are not a tie."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
@@ -151,6 +151,24 @@ def blocks(key: str, table: Layout[Any], path: str | None = None) -> Column:
     """Return the column of the records at ``path`` (default: ``key``) as a list of objects."""
     get = attrgetter(path or key)
     return Column(key, lambda row: [table.json(one) for one in get(row)])
+
+
+def inside(
+    part: str | Callable[[Any], Any], columns: Iterable[Column]
+) -> tuple[Column, ...]:
+    """Return the columns of a part of a row as columns of the row."""
+
+    def of_part(get: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda row: _of(_of(row, part), get)
+
+    return tuple(
+        replace(
+            column,
+            get=of_part(column.get),
+            shown=column.shown and of_part(column.shown),
+        )
+        for column in columns
+    )
 
 
 def of_row(title: str, show: Callable[[Any], str]) -> Column:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+ALL = "all"
+"""Name of the row of all questions, beside the rows of their parts."""
+
+
 Ends = tuple[float | None, float | None]
 """A 95 % interval; None means that the side is open."""
 
@@ -39,3 +43,10 @@ NOTHING = Estimate(None, None, 0, 0, "nothing was asked")
 UNANSWERED = "no answer to any"
 NO_TRUTH = "no truth is known"
 ORDER_UNKNOWN = "the order of the options is not known"
+
+
+def unknown(figure: Estimate) -> Estimate:
+    """Return a figure whose truth is not known."""
+    if not figure.n:
+        return figure
+    return replace(figure, value=None, interval=None, why=NO_TRUTH)

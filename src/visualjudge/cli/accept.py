@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
+from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import following, say, write
 from visualjudge.core.errors import UsageError
+from visualjudge.core.escaping import for_csv
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import MeasureOptions
 
 
@@ -38,8 +40,8 @@ def accept(
         Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Table of the marked predictions.", metavar="FILE.csv"),
+        OutputFile | None,
+        output("Table of the marked predictions.", metavar="FILE.csv"),
     ] = None,
     json: JsonFile = None,
 ) -> None:
@@ -66,10 +68,11 @@ def accept(
     new = load_study([apply])
     say(*new.runs[0].warnings, *new.runs[0].problems)
     table = marked(found, new)
-    write(out, table.write_csv())
+    write(out, for_csv(table).write_csv())
     say(
         f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted"
     )
     if new.root is not None and (coco := coco_of(new.root, table))["annotations"]:
-        write(out.with_suffix(".coco.json"), coco)
-        say(f"{out.with_suffix('.coco.json')}: their boxes and masks")
+        boxes = out.beside(".coco.json")
+        boxes.write(coco)
+        say(f"{boxes}: their boxes and masks")

@@ -21,7 +21,7 @@ def card(
 
     Example: visualjudge card runs/gpt --json card.json
     """
-    from visualjudge.analysis.decisions.card import CARD
+    from visualjudge.analysis.report.card import CARD
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)

@@ -12,6 +12,7 @@ import typer
 from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, say, stages, tell, write
 from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 from visualjudge.options import Selection
@@ -56,7 +57,7 @@ def describe(
         _describe_data(folder, json, part.tasks)
 
 
-def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
+def _describe_dataset(folder: Path, json: OutputFile | None, part: Selection) -> None:
     from visualjudge.apps.audit import audit
     from visualjudge.dataset.validate import validate
 
@@ -81,7 +82,9 @@ def _describe_dataset(folder: Path, json: Path | None, part: Selection) -> None:
         raise typer.Exit(1)
 
 
-def _describe_data(folder: Path, json: Path | None, chosen: tuple[str, ...]) -> None:
+def _describe_data(
+    folder: Path, json: OutputFile | None, chosen: tuple[str, ...]
+) -> None:
     from visualjudge.data.folder import DataFolder
     from visualjudge.data.import_mistakes import equal_sources
     from visualjudge.dataset.describe import describe as describe_task

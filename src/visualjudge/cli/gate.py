@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from visualjudge.cli.main import command_of
-from visualjudge.cli.options import ModelOptions, MovedDataset
+from visualjudge.cli.options import ModelOptions, MovedDataset, output
 from visualjudge.cli.output import following, say, write as write_to
 from visualjudge.core.errors import UsageError
+from visualjudge.core.outputs import OutputFile
 
 if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check
@@ -39,7 +40,7 @@ SENT = ("temperature", "max_tokens", "top_p", "effort")
 
 def write(
     run: Annotated[Path, typer.Argument(help="A finished run.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="File to commit.", metavar="FILE")],
+    out: Annotated[OutputFile, output("File to commit.")],
     dataset: MovedDataset = None,
 ) -> None:
     """Write who was asked what, the answer and the accuracy into a small file to commit.
@@ -71,12 +72,8 @@ def check(
             min=0, max=1, help="Loss of accuracy that must not pass.", metavar="SHARE"
         ),
     ] = 0.1,
-    junit: Annotated[
-        Path | None, typer.Option(help="JUnit XML to write.", metavar="FILE")
-    ] = None,
-    summary: Annotated[
-        Path | None, typer.Option(help="Markdown to write.", metavar="FILE")
-    ] = None,
+    junit: Annotated[OutputFile | None, output("JUnit XML to write.")] = None,
+    summary: Annotated[OutputFile | None, output("Markdown to write.")] = None,
 ) -> None:
     """Check a run, or a model that is asked now: its canaries first, the rest only if needed.
 

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import MovedDataset, SeedOption
+from visualjudge.cli.options import MovedDataset, SeedOption, output
 from visualjudge.cli.output import end_with, following, say, write
-from visualjudge.core.errors import UsageError
+from visualjudge.core.escaping import for_csv
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.text_tables import harmless
 
 KindOption = Annotated[
     Literal["scoring", "pairwise", "ranking"] | None,
@@ -22,7 +22,7 @@ KindOption = Annotated[
 def label(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
     out: Annotated[
-        Path, typer.Option(help="CSV to fill in, for `correct`.", metavar="FILE.csv")
+        OutputFile, output("CSV to fill in, for `correct`.", metavar="FILE.csv")
     ],
     n: Annotated[
         int | None,
@@ -41,16 +41,10 @@ def label(
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
-    from visualjudge.analysis.decisions.label_files import is_unlabelled
     from visualjudge.apps.frontdoor.decisions import label as draw
 
-    if out.exists() and not is_unlabelled(out):
-        raise UsageError(
-            f"--out {out}: must be a new file or a queue without labels; --labels copies labels "
-            "to it"
-        )
     queue = draw(run, n, kind=kind, labels=labels, dataset=dataset, seed=seed)
-    write(out, harmless(queue.table()).write_csv())
+    write(out, for_csv(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     print(
         f"{out}: {queue.drawn} of {pluralize(queue.pool, queue.by.removesuffix('_id'))}; fill in "

@@ -17,17 +17,18 @@ from visualjudge.cli.options import (
     ModelOptions,
     PageFile,
     SkipInvalid,
+    output,
 )
 from visualjudge.cli.output import (
     following,
     interruptible,
-    keep,
     remark,
     say,
     tell,
     write,
 )
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.plurals import pluralize
 from visualjudge.options import CallOptions
 
@@ -43,7 +44,7 @@ Data = Annotated[Path, typer.Argument(help="Table of questions, .tsv.", metavar=
 def infer(
     data: Data,
     out: Annotated[
-        Path, typer.Option(help="Results, with .jsonl beside.", metavar="FILE.xlsx")
+        OutputFile, output("Results, with .jsonl beside.", metavar="FILE.xlsx")
     ],
     run: CallOptions,
     budget: BudgetOptions,
@@ -62,8 +63,9 @@ def infer(
     from visualjudge.apps.mmbench.question_prompt import choice_template
     from visualjudge.apps.mmbench.table_images import image_problems
 
-    if (journal := out.with_suffix(".jsonl")).is_file():
-        keep("--out (its .jsonl)", journal, [data])
+    if not run.resume:
+        for suffix in (".jsonl", ".run.json"):
+            out.beside(suffix).check()
     table = _table(data, skip_invalid)
     if "image" not in table.columns:
         raise DataError(
@@ -81,12 +83,12 @@ def infer(
         # the most probable reply, unless --set temperature=null leaves it to the server
         model.client(temperature=0.0, concurrency=run.concurrency),
         choice_template(template),
-        out,
+        out.path,
         resume=run.resume,
         concurrency=run.concurrency,
         budget=budget.budget(),
     )
-    _finish(interruptible("asking", asking), out)
+    _finish(interruptible("asking", asking), out.path)
     following("mmbench", "eval", out, "--data", data)
 
 
@@ -158,9 +160,7 @@ def evaluate(
 
 def circular(
     data: Data,
-    out: Annotated[
-        Path, typer.Option(help="The table of rotations.", metavar="FILE.tsv")
-    ],
+    out: Annotated[OutputFile, output("The table of rotations.", metavar="FILE.tsv")],
     skip_invalid: SkipInvalid = False,
 ) -> None:
     """Write every rotation of every question: options and answer are rotated, and rotation k adds
@@ -174,7 +174,7 @@ def circular(
     lost = without_image(table)
     records = f"{data}: the images of {pluralize(len(lost), 'record')}"
     _left_out(lost.values(), records, skip_invalid)
-    rows = pluralize(write_rotations(table, out, skip=lost), "row")
+    rows = pluralize(write_rotations(table, out.path, skip=lost), "row")
     print(f"{out}: {rows} of {pluralize(len(table.rows) - len(lost), 'question')}")
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 

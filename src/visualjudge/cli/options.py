@@ -28,18 +28,32 @@ import yaml
 
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import Options, nested, option
 
 if TYPE_CHECKING:
     from visualjudge.runs.budget import Budget, Prices
 
 Record = TypeVar("Record")
+
+
+def output(help: str, *flags: str, metavar: str = "FILE") -> Any:
+    """Return the option of a file to write, whose annotation is :class:`OutputFile`."""
+    return typer.Option(*flags, help=help, metavar=metavar, parser=_output)
+
+
+def _output(text: str) -> OutputFile:
+    return OutputFile(Path(text))
+
+
 JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", help="Write the figures to this file.", metavar="FILE.json"),
+    OutputFile | None,
+    output("Write the figures to this file.", "--json", metavar="FILE.json"),
 ]
-PageFile = Annotated[
-    Path | None, typer.Option("--out", help="Page.", metavar="FILE.html")
+PageFile = Annotated[OutputFile | None, output("Page.", "--out", metavar="FILE.html")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace files that visualjudge did not write, too."),
 ]
 MovedDataset = Annotated[
     Path | None,
@@ -219,19 +233,31 @@ class BudgetOptions(PriceOptions):
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with each parameter that is a record replaced by that record's options."""
+    """Return the command with each parameter that is a record replaced by that record's options,
+    and with ``--force`` if it writes files.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
 
     @functools.wraps(command)
     def called(**values: Any) -> None:
+        if forced:
+            del values["force"]  # the class of the command reads it
         made = {name: _record(hint, values) for name, hint in groups.items()}
         command(**values, **made)
 
+    forced = "force" not in hints and any(
+        OutputFile in _types(h) for h in hints.values()
+    )
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         own = [parameter.replace(annotation=hints[name])]
         parameters += _parameters(groups[name]) if name in groups else own
+    if forced:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(
+            inspect.Parameter("force", kind, default=False, annotation=Force)
+        )
     keyword = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in parameters
@@ -241,6 +267,12 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         parameter.name: parameter.annotation for parameter in keyword
     }
     return called
+
+
+def _types(hint: Any) -> tuple[Any, ...]:
+    """Return the types of an annotation, without what else it says."""
+    bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return get_args(bare) or (bare,)
 
 
 def _record(record: Any, values: Json) -> Any:

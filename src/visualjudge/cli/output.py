@@ -12,15 +12,16 @@ import shlex
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
 import typer
 from typer.core import TyperCommand
 
-from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import Problem, UsageError, must_end_in, summarized
+from visualjudge.core.escaping import for_terminal
+from visualjudge.core.outputs import OutputFile, together
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
@@ -29,24 +30,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029} - {
-    ord("\n"),
-    ord("\t"),
-}
-_ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
-# The options that name an output in any command; some name a folder, which its writer checks.
-OUTPUTS = ("out", "json", "summary")
-# Files of which a folder of ours consists.
-OURS = frozenset(
-    (
-        "dataset.json",
-        "questions.json",
-        "predictions.jsonl",
-        "run.json",
-        "verdicts.jsonl",
-    )
-)
 # Suffixes of outputs that are files: their folder must exist.
 FILES = frozenset(
     (
@@ -64,17 +47,10 @@ FILES = frozenset(
 )
 
 
-def plain(text: str) -> str:
-    r"""Escape each control character and change of direction in ``text`` as ``\u001b``, as
-    in JSON.
-    """
-    return text.translate(_ESCAPED)
-
-
 class CleanStream:
     """A text stream to which only what ``clean`` returns is written."""
 
-    def __init__(self, stream: Any, clean: Callable[[str], str] = plain) -> None:
+    def __init__(self, stream: Any, clean: Callable[[str], str] = for_terminal) -> None:
         self._stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
@@ -93,7 +69,9 @@ def print_json(rows: Iterable[Any]) -> None:
 def say(*lines: object) -> None:
     """Print warnings or errors on stderr, one per line."""
     for line in lines:
-        print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
+        print(
+            for_terminal(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr
+        )
 
 
 def remark(notes: Mapping[str, object]) -> None:
@@ -114,7 +92,7 @@ def tell(problems: Collection[Problem], *, skip: bool | None = None) -> None:
     ``skip`` their number; exit with status 1 if there are any and they may not be skipped.
     """
     for line in summarized(problems):
-        print(plain(line), file=sys.stderr)
+        print(for_terminal(line), file=sys.stderr)
     if problems and skip is not None:
         say(f"{pluralize(len(problems), 'invalid record')} left out")
         if not skip:
@@ -199,9 +177,9 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]]) -> Result:
 
 
 class Checked(TyperCommand):
-    """A command that refuses an option given twice for one value, and an output that is an input,
-    part of a folder of ours or of another format, before it starts; prints nothing that a terminal
-    would obey, and each warning in a line.
+    """A command that refuses an option given twice for one value, and an output that may not be
+    written or is of another format, before it starts; its outputs come together or not at all.
+    Prints nothing that a terminal would obey, and each warning in a line.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -212,70 +190,62 @@ class Checked(TyperCommand):
                 raise UsageError(f"{name} takes one value, got {flags.count(name)}")
         return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: Any) -> Any:
-        _check_outputs(self, ctx.params)
+    def invoke(self, ctx: Any) -> None:
+        values = ctx.params
+        outputs = {
+            option: OutputFile(values[option.name].path, option.opts[0])
+            for option in self.params
+            if isinstance(values.get(option.name), OutputFile)
+        }
+        values |= {option.name: output for option, output in outputs.items()}
+        inputs = [*_files([values[name] for name in values if name != "out"])]
+        ended: typer.Exit | None = None
         with (
             warnings.catch_warnings(),
             redirect_stdout(cast(TextIO, CleanStream(sys.stdout))),
+            together(inputs, force=values.get("force", False)) as replaced,
         ):
             warnings.showwarning = lambda message, *_: say(f"warning: {message}")
-            return super().invoke(ctx)
+            _check_outputs(outputs)
+            try:
+                super().invoke(ctx)
+            except typer.Exit as status:  # done, with something to tell
+                ended = status
+        say(*replaced)
+        if ended is not None:
+            raise ended
 
 
-def write(path: Path | None, content: Any) -> None:
+def write(output: OutputFile | None, content: Any) -> None:
     """Write a text, or figures as JSON, to an output if it was asked for."""
-    if path is not None:
-        (write_text if isinstance(content, str) else write_json)(path, content)
+    if output is not None:
+        output.write(content)
 
 
-def _check_outputs(command: Any, values: Mapping[str, Any]) -> None:
-    options = {parameter.name: parameter for parameter in command.params}
-    outputs = {name: Path(values[name]) for name in OUTPUTS if values.get(name)}
-    inputs = [
-        path
-        for name in options
-        if name not in OUTPUTS
-        for path in _files(values.get(name))
-    ]
-    for name, path in outputs.items():
-        option = options[name].opts[0]
-        same = [options[n].opts[0] for n in outputs if n != name and outputs[n] == path]
-        if same:
+def _check_outputs(outputs: Mapping[Any, OutputFile]) -> None:
+    options: dict[Path, str] = {}
+    for option, output in outputs.items():
+        name, path = output.option, output.path
+        if other := options.get(path.resolve()):
             raise UsageError(
-                f"{option}: {path} is what {same[0]} writes; name another file"
+                f"{name}: {path} is what {other} writes; name another file"
             )
+        options[path.resolve()] = name
         if path.suffix.lower() in FILES and not path.parent.is_dir():
             raise UsageError(
-                f"{option}: {path}: no folder {path.parent}; create it first"
+                f"{name}: {path}: no folder {path.parent}; create it first"
             )
-        if path.is_file():
-            keep(option, path, inputs)
-        if suffixes := re.findall(r"\.[a-z]+", options[name].metavar or ""):
-            must_end_in(option, path, suffixes)
-
-
-def keep(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse a file that is an input or part of a folder of ours.
-
-    Raises
-    ------
-    UsageError
-        If the file is one of these.
-    """
-    if any(path.samefile(known) for known in inputs):
-        raise UsageError(f"{option}: {path} is an input file; name another file")
-    if path.name in OURS or path.resolve().parent.name == "annotations":
-        raise UsageError(f"{option}: {path} is part of a dataset, run or data folder")
+        output.check()
+        if suffixes := re.findall(r"\.[a-z]+", option.metavar or ""):
+            must_end_in(name, path, suffixes)
 
 
 def _files(value: Any) -> Iterator[Path]:
     """Yield the files that an argument or option names, whatever its type."""
     if isinstance(value, list | tuple):
-        for one in value:
-            yield from _files(one)
-    elif (
-        isinstance(value, str | Path)
-        and len(str(value)) < 1000
-        and "\0" not in str(value)
-    ):
-        yield from (path for path in [Path(value)] if path.is_file())
+        for item in value:
+            yield from _files(item)
+    elif isinstance(value, str | Path) and not isinstance(value, OutputFile):
+        with suppress(OSError, ValueError):  # too long, or no path at all
+            if Path(value).is_file():
+                yield Path(value)

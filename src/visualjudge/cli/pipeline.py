@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import BudgetOptions
+from visualjudge.cli.options import BudgetOptions, output
 from visualjudge.cli.output import following, interruptible, remark, say, tell
-from visualjudge.core.errors import Problem, UsageError
+from visualjudge.core.errors import Problem
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.text_tables import Table
 from visualjudge.options import CallOptions
@@ -38,7 +39,7 @@ def pipeline(
     rows: Annotated[
         Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")
     ],
-    out: Annotated[Path, typer.Option(help="Results, a line per row.", metavar="FILE")],
+    out: Annotated[OutputFile, output("Results, a line per row.")],
     run: CallOptions,
     budget: BudgetOptions,
     rules: Annotated[
@@ -71,11 +72,11 @@ def pipeline(
     )
     from visualjudge.apps.pipelines.config import prompts_of
     from visualjudge.apps.pipelines.run import is_ours
-    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.core.outputs import default_cache_dir
     from visualjudge.prompts.store import PromptAssetStore
 
-    if out.is_dir():
-        raise UsageError(f"--out must be a file, got the folder {out}")
+    if not run.resume:
+        out.beside(".run.json").check()
     metrics, named = read_config(config), prompts_of(config)
     store = PromptAssetStore(*(prompts or ()), *([named] if named else []))
     pipes = build_pipes(
@@ -98,14 +99,14 @@ def pipeline(
         run_pipeline,
         pipes,
         good[: run.limit],
-        out,
+        out.path,
         resume=run.resume,
         concurrency=run.concurrency,
         budget=budget.budget(),
         private_urls=allow_private_urls,
         given=rows,
     )
-    _finish(interruptible("judging", judging), problems, out)
+    _finish(interruptible("judging", judging), problems, out.path)
 
 
 def _finish(report: PipelineReport, problems: list[Problem], out: Path) -> None:

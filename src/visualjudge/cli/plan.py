@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from visualjudge.cli.options import MovedDataset, PriceOptions, SeedOption
+from visualjudge.cli.options import MovedDataset, PriceOptions, SeedOption, output
 from visualjudge.cli.output import following, words_of
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import Selection
 
 
@@ -35,8 +36,8 @@ def plan(
         float, typer.Option(help="Probability of reaching the goal.", metavar="P")
     ] = 0.8,
     json: Annotated[
-        Path | None,
-        typer.Option(help="The plan, for `build --plan`.", metavar="FILE.json"),
+        OutputFile | None,
+        output("The plan, for `build --plan`.", metavar="FILE.json"),
     ] = None,
     dataset: MovedDataset = None,
     seed: SeedOption = 42,
@@ -45,7 +46,11 @@ def plan(
 
     Example: visualjudge plan data --task keypoint --goal rank --json plan.json
     """
-    from visualjudge.apps.planning.study_designs import commands, plan as planned
+    from visualjudge.apps.planning.study_designs import (
+        as_json,
+        commands,
+        plan as planned,
+    )
 
     result = planned(
         target,
@@ -63,6 +68,6 @@ def plan(
             "plan", target, "--goal", goal, *words_of(part), "--json", "plan.json"
         )
         return
-    result.save(json)
+    json.write(as_json(result))
     for line, title in zip(commands(result, str(json)), ("next", "then"), strict=True):
         print(f"{title}: {line}")

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.options import JsonFile
+from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import end_with, following, say, stages, words_of, write
-from visualjudge.core.atomic import atomic_path
-from visualjudge.core.text_tables import harmless
+from visualjudge.core.escaping import for_csv
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import MeasureOptions
 
 
@@ -18,14 +18,12 @@ def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     options: MeasureOptions,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"
-        ),
+        OutputFile | None,
+        output("Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),
     ] = None,
     summary: Annotated[
-        Path | None,
-        typer.Option(help="One page to pass on.", metavar="FILE.html|.htm|.pdf"),
+        OutputFile | None,
+        output("One page to pass on.", metavar="FILE.html|.htm|.pdf"),
     ] = None,
     json: JsonFile = None,
     csv: Annotated[
@@ -42,11 +40,11 @@ def report(
     Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json
     """
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.card import card_of, gamed, tasks_table
-    from visualjudge.analysis.plots.figure import Figure
-    from visualjudge.analysis.report.page import html
+    from visualjudge.analysis.figures.answer import tasks_table
+    from visualjudge.analysis.plots.plot import Plot
+    from visualjudge.analysis.report.card import card_of
+    from visualjudge.analysis.report.page import html, save_plots
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
-    from visualjudge.analysis.report.plots import save_plots
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.terminal import text
 
@@ -58,25 +56,31 @@ def report(
             (out, {"compare": two or None}),
             (summary, {"summary": True}),
         ):
-            if place is not None and place.suffix.lower() == ".pdf":
+            if place is not None and place.path.suffix.lower() == ".pdf":
                 print_page(html(analysis, **of), place)
             elif place is not None:
                 write(place, html(analysis, **of))
         write(json, analysis.metrics)
         if csv is not None:
             for name, table in analysis.tables.items():
-                with atomic_path(csv / f"{name}.csv") as scratch:
-                    harmless(table).write_csv(scratch)
+                table_file = OutputFile(csv / f"{name}.csv", "--csv")
+                with table_file.scratch() as scratch:
+                    for_csv(table).write_csv(scratch)
             save_plots(analysis, csv / "plots")
     judges = card_of(analysis).judges
     if two:
         difference = differences(analysis, *two)
         print("\n".join(opening_notes(analysis, *two)))
-        if isinstance(difference, Figure):
+        if isinstance(difference, Plot):
             print(difference.finding)
     by_task = tasks_table(judges)
-    answers = text(analysis.results, [judge.answer for judge in judges])
-    parts = (answers, gamed(analysis), by_task.text() if by_task.rows else "")
+    answers = text(analysis, [judge.answer for judge in judges])
+    notes = (
+        line
+        for figure in analysis.of_study
+        for line in figure.sentences(analysis[figure])
+    )
+    parts = (answers, *notes, by_task.text() if by_task.rows else "")
     print("\n".join(filter(None, parts)))
     following("card", *runs, *words_of(options))
     found = analysis.metrics["judges"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -37,12 +36,6 @@ _FORMAT = 2
 _WAIT_S = 30.0
 _REPLY = TypeAdapter(Reply)
 _log = logging.getLogger("visualjudge.clients")
-
-
-def default_cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/visualjudge``, by default ``~/.cache/visualjudge``."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "visualjudge"
 
 
 def cache_key(identity: Identity, request: Request) -> str:

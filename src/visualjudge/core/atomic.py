@@ -29,17 +29,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         If ``path`` is a folder, or its parent is a file.
     """
     target = Path(path)
-    with writing(target):
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Only its owner can read it while it is written.
-        handle, name = tempfile.mkstemp(
-            target.suffix, f".{target.name}.", target.parent
-        )
-    scratch = Path(name)
+    scratch = new_scratch(target)
     try:
-        os.close(handle)
         yield scratch
         scratch.chmod(0o644)
         with writing(target):
@@ -50,6 +41,30 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         raise RunError(f"{target}: cannot be written: {error.strerror}") from None
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def new_scratch(target: Path) -> Path:
+    """Return a new, empty file in the folder of ``target``, which is made if it is missing.
+
+    Raises
+    ------
+    RunError
+        If ``target`` is a folder, or its parent is a file.
+    """
+    with writing(target):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Only its owner can read it while it is written.
+        handle, name = tempfile.mkstemp(
+            target.suffix, f".{target.name}.", target.parent
+        )
+    try:
+        os.close(handle)
+    except BaseException:
+        Path(name).unlink()
+        raise
+    return Path(name)
 
 
 @contextmanager
@@ -74,7 +89,10 @@ def write_text(path: str | Path, content: str) -> None:
 
 def write_json(path: str | Path, value: Any, *, indent: bool = True) -> None:
     """Write ``value`` as JSON, atomically. NaN and infinity, which JSON lacks, become null."""
+    write_bytes(path, json_bytes(value, indent=indent))
+
+
+def json_bytes(value: Any, *, indent: bool = True) -> bytes:
+    """Return ``value`` as a JSON text with a line end."""
     options = orjson.OPT_INDENT_2 if indent else 0
-    write_bytes(
-        path, orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n"
-    )
+    return orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n"

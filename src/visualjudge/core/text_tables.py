@@ -16,7 +16,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import polars as pl
     from jinja2 import Template
 
 GAP = "  "
@@ -183,21 +182,3 @@ def _template() -> Template:
 
     loader = PackageLoader("visualjudge", "core")
     return Environment(loader=loader, autoescape=True).get_template("table.html.j2")
-
-
-FORMULA = r"^[=+\-@\t\r]"
-PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-
-
-def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """Return ``table`` with an apostrophe before each text that a spreadsheet would evaluate; plain
-    numbers are unchanged.
-    """
-    import polars as pl
-    import polars.selectors as select
-
-    text = select.string()
-    acts = text.str.contains(FORMULA) & ~text.str.contains(PLAIN_NUMBER)
-    return table.with_columns(
-        pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep()
-    )

@@ -90,6 +90,8 @@ def importing(*, outside: bool) -> Iterator[None]:
         _HINT.reset(tokens[1])
 
 
+# Device and number of each file that was opened here, but for images: no command overwrites these.
+READ: set[tuple[int, int]] = set()
 # Kinds whose bound holds for each line of a file, which may be of any size.
 LINES: frozenset[Kind] = frozenset({"record", "log"})
 
@@ -140,6 +142,8 @@ def check_file(path: Path, kind: Kind) -> None:
     """
     with _readable(path):
         status = path.stat()
+    if kind not in ("image", "array"):
+        READ.add((status.st_dev, status.st_ino))
     most = BOUNDS[kind].size
     if stat.S_ISDIR(status.st_mode):
         raise DataError(f"{path}: must be a file, got a folder")

@@ -104,7 +104,7 @@ class Imported:
     # Prediction and ground truth of the first images, on which a low score is explained, and the
     # images.
     tried: list[Sides] = field(default_factory=list)
-    pictures: list[Path | None] = field(default_factory=list)
+    tried_images: list[Path | None] = field(default_factory=list)
     # How the scores were made, and what a default of the metric hides.
     notes: tuple[str, ...] = ()
     # Labels of the ground truth, and those of predictions that were read as one of them.
@@ -194,7 +194,7 @@ def import_samples(
             f"{done.surest:g}"
         )
     done.mistake = likely_mistake(
-        writer.task, done.tried, options, done.pictures, files
+        writer.task, done.tried, options, done.tried_images, files
     )
     if done.tried:
         done.notes = notes(writer.task, done.tried, options)
@@ -237,7 +237,7 @@ def _try_later(sample: Sample, done: Imported) -> None:
     if scored and len(done.tried) < MOST_TRIED:
         assert sample.truth is not None
         done.tried.append((sample.prediction, sample.truth))
-        done.pictures.append(sample.image)
+        done.tried_images.append(sample.image)
 
 
 # Check that a sample has a score, or a ground truth to compute one; without either it must not

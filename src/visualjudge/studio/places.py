@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from visualjudge.clients.cache import default_cache_dir
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields
+from visualjudge.core.outputs import default_cache_dir
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import (

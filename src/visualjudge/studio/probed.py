@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis.decisions.model_answer import ModelAnswer
-    from visualjudge.analysis.figures import ProbeResult
+    from visualjudge.analysis.figures.probes import ProbeResult
 
 # A state in words; failed ones come first.
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
-# The meaning of an effect, by design; see :mod:`visualjudge.analysis.probes`.
+# The meaning of an effect, by design; see :mod:`visualjudge.analysis.figures.probes`.
 UNITS: Mapping[str, str] = {
     "cue": "preference for the option with the cue (−0.5 to 0.5)",
     "change": "accuracy after the change minus accuracy before it (−1 to 1)",
@@ -100,14 +100,16 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
     """
     root, place = job
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.card import card_of
+    from visualjudge.analysis.figures.photograph import PHOTOGRAPH
+    from visualjudge.analysis.figures.probes import PROBES
+    from visualjudge.analysis.report.card import card_of
 
     try:
         analysis = analyse([place.root], dataset=root)
-        judge = analysis.results.judges[0]
-        results = sorted(judge.probes, key=lambda row: [*STATES].index(row.state))
+        judge = analysis.judges[0]
+        results = sorted(judge[PROBES], key=lambda row: [*STATES].index(row.state))
         shown = tuple(_shown(analysis.study.answered[0], results))
-        photograph = "".join(row.sentence for row in judge.photograph[:1])
+        photograph = "".join(PHOTOGRAPH.sentences(judge[PHOTOGRAPH]))
         return Judged(place, card_of(analysis).judges[0].models, photograph, shown)
     except VisualJudgeError as error:
         return Judged(place, why=str(error))

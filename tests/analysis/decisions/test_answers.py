@@ -11,8 +11,9 @@ import pytest
 from decided import World, choices_of, of_task
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
-from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
+from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import Check
+from visualjudge.analysis.report.card import Card, card_of
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 

@@ -13,8 +13,10 @@ from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import checks
-from visualjudge.analysis.decisions.card import CARD, Card, card_of, gamed
 from visualjudge.analysis.decisions.may_rank_models import system
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.leaks import LEAKS
+from visualjudge.analysis.report.card import CARD, Card, card_of
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import OptionFeatures, Verdict
@@ -288,9 +290,9 @@ def test_chance_is_a_guess_among_the_answers_that_can_be_right(
     found = analyse_study(
         study_of(questions, {"judge": choices_of(questions, right, swap=False)})
     )
-    result = found.results.judges[0]
+    result = found.judges[0]
     assert ("which is no better than" in card_of(found).judges[0].answer) is proven
-    assert result.pairwise.chance == pytest.approx(1 / (2 + len(ties)))
+    assert result[PAIRWISE].chance == pytest.approx(1 / (2 + len(ties)))
 
 
 def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
@@ -302,7 +304,7 @@ def test_replies_that_were_not_read_are_no_proof_of_guessing() -> None:
     ]
     found = analyse_study(study_of(questions, {"judge": verdicts}))
     judge = card_of(found).judges[0]
-    assert found.results.judges[0].pairwise.accuracy.share.value < 0.45
+    assert found.judges[0][PAIRWISE].accuracy.share.value < 0.45
     assert "no better than" not in judge.answer and "cannot be used" in judge.answer
 
 
@@ -316,18 +318,16 @@ def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
         replace(mixed[1], answer="tie"),
         replace(mixed[3], answer="both_bad"),
     )
-    result = analyse_study(
-        study_of(mixed, {"judge": choices_of(mixed, 0.5)})
-    ).results.judges[0]
-    assert result.pairwise.chance == pytest.approx(0.375, abs=0.01)
+    result = analyse_study(study_of(mixed, {"judge": choices_of(mixed, 0.5)})).judges[0]
+    assert result[PAIRWISE].chance == pytest.approx(0.375, abs=0.01)
 
 
 def test_ties_that_are_never_right_do_not_lower_chance() -> None:
     questions = [replace(q, ties=("tie",)) for q in World.of(100, 4).pair_questions()]
     result = analyse_study(
         study_of(questions, {"judge": choices_of(questions, 0.5, swap=False)})
-    ).results.judges[0]
-    assert result.pairwise.chance == 0.5
+    ).judges[0]
+    assert result[PAIRWISE].chance == 0.5
 
 
 def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
@@ -344,7 +344,8 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     ]
     verdicts = choices_of(questions, 0.8, 0, swap=True)
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
-    assert gamed(analysis).startswith(
+    (said,) = LEAKS.sentences(analysis[LEAKS])
+    assert said.startswith(
         "These questions can be gamed: “more boxes, masks or points” is right in 100.0 % "
     )
-    assert " of the 30 questions that it can decide, without" in gamed(analysis)
+    assert " of the 30 questions that it can decide, without" in said

@@ -11,9 +11,10 @@ import polars as pl
 
 from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.decisions.card import CARD, JudgeCard, card_of
+from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
 from visualjudge.analysis.leaderboard import source_groups
+from visualjudge.analysis.report.card import CARD, card_of
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.core.records import Question, Verdict
 

@@ -20,7 +20,8 @@ from apps.adopt import copies
 from apps.adopt.copies import write
 from scripted_client import ScriptedClient
 from visualjudge.analysis.analysing import analyse
-from visualjudge.analysis.decisions.card import CARD
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.report.card import CARD
 from visualjudge.apps.adopt.benchmarks import BENCHMARKS, Imported, adopt_benchmark
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.clients.base import Reply
@@ -73,11 +74,11 @@ def opened(tmp_path: Path) -> Dataset:
 
 
 def published(done: Imported) -> dict[str, float | None]:
-    return dict(analyse([done.runs[0][0]]).results.judges[0].as_published)
+    return analyse([done.runs[0][0]]).judges[0].stored("as_published")
 
 
 def scores(*runs: Path) -> list[dict[str, float | None]]:
-    return [dict(judge.as_published) for judge in analyse(list(runs)).results.judges]
+    return [judge.stored("as_published") for judge in analyse(list(runs)).judges]
 
 
 def genai(folder: Path) -> Path:
@@ -125,7 +126,7 @@ def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(
     ]
     # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote for B is
     # wrong.
-    judged = analyse([run]).results.judges[0].pairwise.accuracy
+    judged = analyse([run]).judges[0][PAIRWISE].accuracy
     assert judged.share.value == pytest.approx(4 / 7)
 
 
@@ -699,7 +700,7 @@ def test_mmrb2_counts_each_task_and_all_as_its_script_does(
     )
     judgements(copy, names[1], {"a": ("B", "B"), "x": ("tie", "B")})
     done = adopt_benchmark("mmrb2", copy, tmp_path / "out", replies=["sample"])
-    found = dict(analyse([done.runs[0][0]]).results.judges[0].as_published)
+    found = analyse([done.runs[0][0]]).judges[0].stored("as_published")
     # t2i: a 2 of 2, b 1 of 1, c 1 of 2 twice; edit: a 1 of 2, x 1 of 2.
     assert found == {"mmrb2": 63.64, "mmrb2/t2i": 71.43, "mmrb2/edit": 50.0}
     assert done.questions == 7 and done.labels_only

@@ -16,7 +16,7 @@ import pytest
 
 from making import make_folder
 from visualjudge.analysis.analysing import analyse_study
-from visualjudge.analysis.probes import probe_results
+from visualjudge.analysis.figures.probes import probe_results
 from visualjudge.analysis.study_table import study_of
 from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes

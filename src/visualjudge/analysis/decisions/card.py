@@ -2,87 +2,45 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
-from html import escape
-from itertools import chain, pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis import columns
 from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
-from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.answer import AnswerState
-from visualjudge.analysis.bias import preference
-from visualjudge.analysis.decisions.card_by_benchmark import (
-    BENCHMARK,
-    BenchmarkRow,
-    benchmarks_table,
-    rows_of,
-)
+from visualjudge.analysis.bias import in_both_orders, preference
 from visualjudge.analysis.decisions.checks import (
-    CHECK,
-    LEAST_IMAGES,
     NOT_ASKED,
     THRESHOLDS,
     Check,
     State,
     check,
-    checks_table,
     closed,
 )
 from visualjudge.analysis.decisions.may_rank_models import (
-    KIND,
     System,
-    sources_table,
     system,
 )
 from visualjudge.analysis.decisions.model_answer import (
-    ANSWER,
-    SHORT,
     ModelAnswer,
     model_answer,
-)
-from visualjudge.analysis.decisions.pairs_of_models import (
-    pairs_table,
-    resolution,
-    separated,
 )
 from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,
     many,
-    number3,
     percent,
     percents,
-    plain_name,
-    span3,
-    with_ends,
 )
-from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.identity import moved_between
-from visualjudge.analysis.leaks import best_rule
+from visualjudge.analysis.figures.accuracy import PAIRWISE, pairwise_figures
+from visualjudge.analysis.figures.bias import BIAS
+from visualjudge.analysis.figures.cells import BY_TASK
+from visualjudge.analysis.figures.photograph import PHOTOGRAPH
+from visualjudge.analysis.figures.probes import PROBES
 from visualjudge.analysis.pairwise_figures import Pairwise
-from visualjudge.analysis.statistics import (
-    Calibration,
-    ConformalRadius,
-    calibration,
-    conformal_radius,
-)
+from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.study_table import Remarks, Study
-from visualjudge.analysis.table_layout import (
-    Column,
-    Layout,
-    as_named,
-    block,
-    blocks,
-    grid,
-    named,
-    of_row,
-)
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
     NOTHING,
@@ -90,14 +48,8 @@ from visualjudge.analysis.value_and_interval import (
     UNANSWERED,
     Estimate,
 )
-from visualjudge.analysis.without_truth import in_both_orders
-from visualjudge.core.jsons import Json
-from visualjudge.core.text_tables import Table, folded
 
-Part = Table | tuple[str, ...]
-"""A table of the card, or some of its lines."""
 UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
-RADIUS_ALPHA = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,107 +83,25 @@ class Answer:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JudgeCard(Answer):
-    """One judge: its answer, also by task, its results, and how reliable its probabilities and
-    scores are (None where it gives none).
-    """
+    """One judge: its answer, also by task, and its figures."""
 
     tasks: tuple[Answer, ...]
     result: JudgeResult
-    probabilities: Calibration | None
-    score_radius: ConformalRadius | None
 
     @property
     def remarks(self) -> Remarks:
         """What is wrong with the run."""
         return Remarks(self.result.warnings, self.result.problems)
 
-    @property
-    def parts(self) -> Iterator[Part]:
-        """What it says: lines and tables."""
-        main = self.system.main
-        gain = [row.sentence for row in self.result.photograph[:1]]
-        yield (self.answer, *gain, *self.remarks.lines)
-        yield pairs_table(self.models)
-        yield checks_table({self.judge: self.checks})
-        if main:
-            yield sources_table(main)
-        yield tuple(self.descriptions)
 
-    @property
-    def descriptions(self) -> Iterator[str]:
-        """The order of the sources, probabilities, scores and a benchmark's own scores."""
-        yield from (kind.order for kind in self.system.kinds)
-        if self.probabilities is not None:
-            brier, ece = self.probabilities.brier, self.probabilities.ece_corrected
-            yield (
-                f"Its probabilities: Brier score {number3(brier.value)} ({span3(brier.interval)}), "
-                "expected calibration error, corrected for few answers, "
-                f"{number3(ece.value)} ({span3(ece.interval)}), {self.probabilities.n} answers."
-            )
-        if (radius := self.score_radius) is not None:
-            within = f"the score is within {radius.value:.2f} of the truth"
-            known = (
-                within
-                if math.isfinite(radius.value)
-                else "no bound is known: too few images"
-            )
-            yield f"In 90 % of new images, {known} ({many(radius.images, 'image')})."
-        for score in self.result.own_scores:
-            if score.value is not None:
-                yield f"The benchmark's own score, {score.name}: {score.shown}."
-
-
-@dataclass(frozen=True, eq=False)
-class Card:
-    """The cards of all judges."""
-
-    judges: tuple[JudgeCard, ...]
-    benchmarks: tuple[BenchmarkRow, ...] = ()
-    """One row per judge, benchmark and type of question, if the runs are on several datasets."""
-    moved: tuple[str, ...] = ()
-    """A sentence per two runs of which only the model that answered, or its settings, differ."""
-
-    @property
-    def parts(self) -> Iterator[Part]:
-        """What it says, with rows: lines and tables."""
-        over_all = (benchmarks_table(self.benchmarks), tasks_table(self.judges))
-        for part in chain(
-            [self.moved], over_all, *(judge.parts for judge in self.judges)
-        ):
-            if part.rows if isinstance(part, Table) else part:
-                yield part
-
-    def _repr_html_(self) -> str:
-        return "".join(
-            part.html()
-            if isinstance(part, Table)
-            else "".join(f"<p>{escape(line)}</p>" for line in part)
-            for part in self.parts
-        )
-
-    def __str__(self) -> str:
-        texts = (
-            part.text() if isinstance(part, Table) else "\n".join(map(folded, part))
-            for part in self.parts
-        )
-        return "\n\n".join(texts)
-
-
-@lru_cache(maxsize=1)
-def card_of(analysis: Analysis) -> Card:
-    """Return the card of an existing analysis."""
-    study, results = analysis.study, analysis.results.judges
-    cards = tuple(_judge(study, run, result) for run, result in enumerate(results))
-    moved = tuple(line for two in pairwise(results) for line in moved_between(*two))
-    return Card(cards, tuple(rows_of(study)), moved)
-
-
-def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
+def judge_card(judge: JudgeResult) -> JudgeCard:
+    """Return the answer of one judge, also by task."""
+    study, run = judge.study, judge.index
     place = next(
-        (row.estimate for row in result.bias if row.feature == "position"), NOTHING
+        (row.estimate for row in judge[BIAS] if row.feature == "position"), NOTHING
     )
-    whole = answer_of(study, run, result.pairwise, place, proven(result))
-    names = [cell.name for cell in result.by_task]
+    whole = answer_of(study, run, judge[PAIRWISE], place, proven(judge))
+    names = [cell.name for cell in judge[BY_TASK]]
     alone = (replace(whole, task=names[0]),) if len(names) == 1 else None
     return JudgeCard(
         whole.judge,
@@ -239,9 +109,7 @@ def _judge(study: Study, run: int, result: JudgeResult) -> JudgeCard:
         whole.checks,
         whole.system,
         tasks=alone or tuple(_task(study, run, name) for name in names),
-        result=result,
-        probabilities=_probabilities(study, run),
-        score_radius=_radius(study, run),
+        result=judge,
     )
 
 
@@ -369,140 +237,13 @@ def _favour(ordered: System) -> Check:
     return check("favour", ranks, note, tested=True)
 
 
-def _probabilities(study: Study, run: int) -> Calibration | None:
-    """Return how well stated probabilities match the share of right answers."""
-    told = study.kind(run, "pairwise", ("probability_a", "answer", "cluster")).filter(
-        pl.col("probability_a").is_between(0, 1) & pl.col("answer").is_in(["A", "B"])
-    )
-    if told.is_empty():
-        return None
-    happened = (told["answer"] == "A").cast(pl.Float64).to_numpy()
-    return calibration(
-        told["probability_a"].to_numpy(),
-        happened,
-        told["cluster"].to_numpy(),
-        seed=study.seed,
-    )
-
-
-def _radius(study: Study, run: int) -> ConformalRadius | None:
-    """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
-    scored = study.kind(
-        run, "scoring", ("usable", "number", "truth", "cluster")
-    ).filter(pl.col("usable") & pl.col("truth").is_not_null())
-    if scored.is_empty():
-        return None
-    residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
-    return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
-
-
 def proven(result: JudgeResult) -> list[str]:
     """Return what probes prove about a judge, as qualifications of its answer."""
     told = []
-    if result.photograph and result.photograph[0].state == "not_needed":
+    needs = result[PHOTOGRAPH]
+    if needs and needs[0].state == "not_needed":
         told.append("it does not need the photograph")
-    failed = [row.name for row in result.probes if row.state == "fail"]
+    failed = [row.name for row in result[PROBES] if row.state == "fail"]
     if failed:
         told.append(f"it fails {listed([f'the probe “{name}”' for name in failed], 2)}")
     return told
-
-
-def gamed(analysis: Analysis) -> str:
-    """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
-    where none does.
-    """
-    best = best_rule(
-        row for row in analysis.results.leaks if row.scope == "all" and row.flagged
-    )
-    if best is None or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value:
-        return ""
-    return (
-        f"These questions can be gamed: “{best.rule}” is right in "
-        f"{with_ends(best.share)} of the {best.share.n:,} questions that it can "
-        f"decide, without using the image. A similar accuracy of a judge does not "
-        f"show that the judge uses the image."
-    )
-
-
-CALIBRATION = Layout[Calibration](
-    Column("brier", "brier.value"),
-    Column("brier_ci95", "brier.interval"),
-    Column("ece", "ece.value"),
-    Column("ece_ci95", "ece.interval"),
-    Column("ece_corrected", "ece_corrected.value"),
-    *as_named("n", "images"),
-    Column("bins", lambda found: [asdict(one) for one in found.bins]),
-)
-AS_BEFORE = (
-    *as_named("state", "verdict"),
-    Column(
-        "needs_images", lambda found: (found.models.needs_images or (None, None))[1]
-    ),
-    blocks("checks", CHECK),
-)
-"""The keys of 1.0, filled from the answer."""
-CARD_OF_TASK = Layout[Answer](
-    *AS_BEFORE, Column("answer", "verdict"), Column("said", "answer")
-)
-TASK = Layout[Answer](
-    Column(None, "judge", "Judge"),
-    named("task", "Task", plain_name, text=True),
-    Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
-    Column(None, "models", "Pairs separated", separated),
-    Column(None, "models", "Resolution", resolution),
-    of_row("Accuracy", lambda task: task.checks[0].shown),
-    block("answer", ANSWER, "models"),
-    Column("card", CARD_OF_TASK.json),
-)
-
-
-def tasks_table(judges: Sequence[JudgeCard]) -> Table:
-    """Return the answer of each judge for each task; without rows if there is only one task."""
-    several = any(len(judge.tasks) > 1 for judge in judges)
-    rows = [task for judge in judges for task in judge.tasks if several]
-    note = "The answer for a task uses only its own questions, the overall answer all questions."
-    return grid(TASK, rows, title="By task", notes=[note], keys=2)
-
-
-def _system(judge: JudgeCard) -> Json:
-    ordered = judge.system
-    main = KIND.json(ordered.main) if ordered.main else {"kind": None, "sources": []}
-    return {**main, "by_kind": {kind.kind: KIND.json(kind) for kind in ordered.kinds}}
-
-
-def _probable(judge: JudgeCard) -> Json | None:
-    found = judge.probabilities
-    return None if found is None else CALIBRATION.json(found)
-
-
-PROBABILITIES = Column("probabilities", _probable)
-"""How often stated probabilities come true; None without probabilities."""
-IN_METRICS = Layout[JudgeCard](
-    block("answer", ANSWER, "models"), blocks("tasks", TASK), PROBABILITIES
-)
-JUDGE = Layout[JudgeCard](
-    *as_named("judge", "answer"),
-    *(Column(name, f"result.{name}") for name in ("simulated", "expected", "missing")),
-    *(Column(name, f"remarks.{name}") for name in ("warnings", "problems")),
-    *AS_BEFORE,
-    block("models", ANSWER),
-    blocks("tasks", TASK),
-    Column("system", _system),
-    Column(
-        "as_published", lambda j: {one.name: one.value for one in j.result.own_scores}
-    ),
-    Column(
-        "as_published_of",
-        lambda j: {one.name: one.lacking for one in j.result.own_scores if one.lacking},
-    ),
-    PROBABILITIES,
-    Column("photograph", lambda j: columns.photograph(j.result.photograph)),
-    Column("score_radius", lambda j: j.score_radius and asdict(j.score_radius)),
-)
-CARD = Layout[Card](
-    blocks("judges", JUDGE),
-    Column("least_images", lambda _: LEAST_IMAGES),
-    blocks("benchmarks", BENCHMARK),
-    *as_named("moved"),
-)
-"""The card in files."""

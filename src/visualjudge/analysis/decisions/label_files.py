@@ -125,17 +125,6 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     return by, dict(rows.select("name", "probability").iter_rows())
 
 
-def is_unlabelled(path: str | Path) -> bool:
-    """Return whether the file is a queue of ``visualjudge label`` without any answers, which can be
-    overwritten.
-    """
-    try:
-        rows = _rows(Path(path))[1]
-    except DataError:
-        return False
-    return not rows["probability"].null_count() and bool((rows["said"] == "").all())
-
-
 def _answers(run: RunFolder) -> Labels:
     """Return the labels of a people's run: the mean score of each question, or the answer of most
     raters.

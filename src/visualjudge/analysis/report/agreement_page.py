@@ -20,10 +20,11 @@ from visualjudge.analysis.people_agreement import (
     PeopleAgreement,
     RaterRow,
 )
-from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.plots.forest import Scale
+from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
+from visualjudge.analysis.plots.series import estimates_plot
 from visualjudge.analysis.report.page import asset, environment
-from visualjudge.analysis.report.plots import MOST_SERIES, estimates_plot
+from visualjudge.analysis.results import MOST_DRAWN
 from visualjudge.analysis.table_layout import Column, Layout, grid, named
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
@@ -111,7 +112,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     return [*tables, tests] if result.alt_test else tables
 
 
-def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
+def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
     """Plot Spearman’s ρ with people: a row for each dimension, a marker for each judge and for the
     mean of people.
     """
@@ -128,7 +129,7 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
         "Rank correlation of each rater with the mean of the people; for a person, with the mean "
         "of the other people.",
         [(k, rater, cells) for k, (rater, cells) in enumerate(found.items())][
-            :MOST_SERIES
+            :MOST_DRAWN
         ],
         missing="No rank correlation with people is known: too few items.",
         reading="Lines are 95 % intervals (none for the mean of people); hollow markers stand for "

@@ -6,9 +6,10 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -17,15 +18,27 @@ from markupsafe import Markup
 
 import visualjudge
 from visualjudge.analysis import figure_text as words
-from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import JudgeCard, card_of, gamed
+from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import ICONS, State
 from visualjudge.analysis.decisions.model_answer import SHORT
-from visualjudge.analysis.plots.figure import page_style, unbroken
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.headline import headline, headline_section
 from visualjudge.analysis.report.paired import pair
-from visualjudge.analysis.report.plots import MOST_TABLED, PLOTS, order
-from visualjudge.analysis.report.sections import sections, summary_sections
+from visualjudge.analysis.results import Analysis, Shown
+from visualjudge.core.escaping import for_html
 
+# Number of judges with examples, which are most of the page.
+MOST_WITH_EXAMPLES = 2
+FIVE = (
+    "Verdicts on pairs",
+    "Images",
+    "Accuracy (95 %)",
+    "Same when swapped",
+    "Without an answer",
+)
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
 
@@ -49,7 +62,7 @@ def environment() -> Environment:
 
 def _sentence(text: str) -> Markup:
     """Return a sentence with its numbers unbroken, and its commands (in backticks) as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(unbroken(text))))
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", for_html(unbroken(text))))
 
 
 def asset(name: str) -> str:
@@ -88,29 +101,80 @@ def _lines(
     ]
 
 
+def drawn(analysis: Analysis) -> dict[str, Plot | LeftOut]:
+    """Return every plot of the study by name."""
+    shown = analysis.shown
+    plots = {name: plot(shown) for name, plot in analysis.plots.items()}
+    for figure in analysis.figures:
+        plots |= {plot.name: plot for plot in figure.more_plots(shown)}
+    return plots
+
+
+def _sections(
+    shown: Shown, drawn: Mapping[str, Plot | LeftOut], first: Plot | None
+) -> list[Section]:
+    """Return the sections with content: those of the figures, with their plots but the ``first``,
+    which stands beside the answer; the examples and the headline.
+    """
+    out = []
+    for figure in shown.analysis.figures:
+        if figure.section is None:
+            continue
+        names = [plot.name for plot in figure.plots]
+        names += [plot.name for plot in figure.more_plots(shown)]
+        plots = [drawn[name] for name in names if drawn[name] is not first]
+        out.append(replace(figure.section(shown), plots=plots))
+    judges = shown.judges[:MOST_WITH_EXAMPLES]
+    found = [(one.name, examples(one.study, one.index)) for one in judges]
+    misses = Section(
+        "questions",
+        "Examples of errors",
+        "Answers that were wrong by a wide margin, and replies that could not be read. The "
+        "letters are those that the judge saw.",
+        examples=found,
+    )
+    out += [misses, headline_section(shown.analysis)]
+    return [section for section in out if section.filled]
+
+
+def _summary(shown: Shown) -> list[Section]:
+    """Return what a page to pass on has below the answer: five numbers and three examples."""
+    first = shown.drawn[0]
+    rows = examples(first.study, first.index, 3)
+    return [
+        Section("numbers", "Five numbers", asked=[headline(shown.drawn, FIVE)]),
+        Section("questions", "Examples of errors", examples=[(first.name, rows)]),
+    ]
+
+
 def context(
     analysis: Analysis, compare: tuple[int, int] | None = None, *, summary: bool = False
 ) -> dict[str, Any]:
     """Return the template's variables."""
-    results, card = analysis.results, card_of(analysis)
-    shown, tabled = order(analysis), order(analysis, MOST_TABLED)
-    drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
-    found = (
-        summary_sections(analysis, shown)
-        if summary
-        else sections(analysis, tabled, card, drawn)
-    )
+    card = card_of(analysis)
+    shown = analysis.shown
+    plots = drawn(analysis)
+    opening = (plots[plot.name] for plot in analysis.plots.values() if plot.opening)
+    first = next((plot for plot in opening if isinstance(plot, Plot)), None)
+    found = _summary(shown) if summary else _sections(shown, plots, first)
     script = asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
         "pair": None if compare is None else pair(analysis, *compare),
-        "results": results,
-        "judges": results.judges,
-        "drawn": len(shown),
-        "tabled": len(tabled),
-        "answers": _lines(card.judges, [j.name for j in results.judges if j.simulated]),
-        "gamed": gamed(analysis),
-        "plots": drawn,
+        "results": analysis,
+        "judges": analysis.judges,
+        "drawn": len(shown.drawn),
+        "tabled": len(shown.judges),
+        "answers": _lines(
+            card.judges, [j.name for j in analysis.judges if j.simulated]
+        ),
+        "notes": [
+            line
+            for figure in analysis.of_study
+            for line in figure.sentences(analysis[figure])
+        ],
+        "first": first,
+        "left_out": [plot for plot in plots.values() if isinstance(plot, LeftOut)],
         "sections": found,
         "summary": summary,
         "command": shlex.join(
@@ -119,7 +183,7 @@ def context(
         "version": visualjudge.__version__,
         "setups": [
             (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
-            for judge in results.judges
+            for judge in analysis.judges
         ],
         "style": Markup(page_style(asset("report.css"))),
         "script": Markup(script),
@@ -135,3 +199,11 @@ def html(
     """
     found = context(analysis, compare, summary=summary)
     return environment().get_template("report.html.j2").render(found)
+
+
+def save_plots(analysis: Analysis, folder: Path) -> None:
+    """Write every plot of the study, each as SVG and CSV."""
+    for plot in drawn(analysis).values():
+        if isinstance(plot, Plot):
+            plot.save(folder / f"{plot.name}.svg")
+            plot.save(folder / f"{plot.name}.csv")

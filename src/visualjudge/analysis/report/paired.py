@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.figure_text import many, plain_name, points, with_ends
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.identity import moved_between
-from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.plots.series import ALL, UNADJUSTED, estimates_plot
 from visualjudge.analysis.report.examples import changed
-from visualjudge.analysis.report.plots import ALL, UNADJUSTED, estimates_plot
-from visualjudge.analysis.report.section import Section
+from visualjudge.analysis.results import Analysis
 from visualjudge.core.errors import UsageError
 
 
@@ -52,14 +53,14 @@ def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
 
 def opening_notes(analysis: Analysis, first: int, second: int) -> list[str]:
     """Say what the two runs have in common, and what moved between them if it is one thing."""
-    judges = analysis.results.judges
-    asked = [judges[k].pairwise.questions for k in (first, second)]
+    judges = analysis.judges
+    asked = [judges[k][PAIRWISE].questions for k in (first, second)]
     both = compare(analysis.study, second, first).questions
     common = f"Compared on {many(both, 'pairwise question')}, of {asked[0]:,} and {asked[1]:,}."
     return [common, *moved_between(judges[first], judges[second])]
 
 
-def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut:
+def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:
     """Plot the accuracy of the second judge minus that of the first, over all common questions and
     by task.
     """

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.outputs import OutputFile
 
 BROWSERS = (
     "chromium",
@@ -31,7 +31,7 @@ FLAGS = (
 SECONDS = 180
 
 
-def print_page(html: str, path: Path) -> None:
+def print_page(html: str, path: OutputFile) -> None:
     """Write the page as a PDF.
 
     The browser reads one file and uses a temporary profile.
@@ -50,7 +50,7 @@ def print_page(html: str, path: Path) -> None:
             "instead"
         )
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    with TemporaryDirectory() as folder, atomic_path(path) as scratch:
+    with TemporaryDirectory() as folder, path.scratch() as scratch:
         page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
         page.write_text(html, "utf-8")
         own = (

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visualjudge.analysis.columns import COMPARISON, JUDGE, probes_sentence
-from visualjudge.analysis.figures import Results
+from visualjudge.analysis.report.headline import headline_columns
+from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.table_layout import grid
 from visualjudge.core.text_tables import folded
 
 TITLE = "How far can the judge be trusted?"
-MOST_PAIRS = 15
-NOTE = "p is adjusted by Holm’s method over all comparisons; a missing answer counts as wrong."
 
 
-def text(results: Results, answers: Sequence[str]) -> str:
-    """Return the answers, one row for each judge, its probes, and the comparisons."""
-    parts = [*map(folded, answers), TITLE, grid(JUDGE, results.judges).text()]
-    for judge in results.judges:
-        probes = [probes_sentence(judge)] if judge.probes else []
-        notes = (*(row.sentence for row in judge.photograph[:1]), *probes)
-        parts += [folded(f"{judge.name}: {note}") for note in notes]
-    known = [row for row in results.comparisons if row.gap.value is not None][
-        :MOST_PAIRS
-    ]
-    if known:
-        parts.append(grid(COMPARISON, known, notes=[NOTE], keys=2).text())
+def text(analysis: Analysis, answers: Sequence[str]) -> str:
+    """Return the answers, one row for each judge, what its figures say, and the comparisons."""
+    table = grid(headline_columns(analysis), analysis.judges)
+    parts = [*map(folded, answers), TITLE, table.text()]
+    for judge in analysis.judges:
+        parts += [folded(f"{judge.name}: {line}") for line in judge.sentences]
+    for figure in analysis.of_study:
+        parts += [table.text() for table in figure.printed(analysis)]
     return "\n".join(parts)

@@ -40,7 +40,7 @@ from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.benchmark_scores import Score
+    from visualjudge.analysis.figures.published import Score
 
 DATASET = "dataset"
 BACKENDS = ("adopted", "published")

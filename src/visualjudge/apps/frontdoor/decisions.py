@@ -9,9 +9,9 @@ from visualjudge.apps.frontdoor.opened_run import Run, Runs, folder_of, folders_
 from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.card import Card
     from visualjudge.analysis.decisions.correct import Leaderboard
     from visualjudge.analysis.decisions.items_to_label import LabelQueue
+    from visualjudge.analysis.report.card import Card
 
 
 @keywords(MeasureOptions)
@@ -44,7 +44,7 @@ def card(runs: Runs, *, options: MeasureOptions) -> Card:
         print(vj.card(["runs/gpt", "runs/qwen"]))
     """
     from visualjudge.analysis.analysing import analyse
-    from visualjudge.analysis.decisions.card import card_of
+    from visualjudge.analysis.report.card import card_of
 
     return card_of(analyse(folders_of(runs), options=options))
 

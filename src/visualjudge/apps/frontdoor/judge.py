@@ -106,7 +106,7 @@ def client(
                 f"--backend {backend} asks no server"
             )
         return Baseline(model, given.get("seed", 42), backend)
-    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.core.outputs import default_cache_dir
 
     folder = (
         given.pop("cache_dir", default_cache_dir()) if cache is True else cache or None

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.outputs import OutputFile
 from visualjudge.options import MeasureOptions, keywords
 
 if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis import Analysis
-    from visualjudge.analysis.plots.figure import Figure
+    from visualjudge.analysis.plots.plot import Plot
 
 
 class Plots:
@@ -26,28 +27,23 @@ class Plots:
         self._analysis = analysis
 
     def __dir__(self) -> list[str]:
-        from visualjudge.analysis.report.plots import PLOTS
+        return [*self._analysis.plots, "encodings"]
 
-        return [*PLOTS, "encodings"]
-
-    def __getattr__(self, name: str) -> Callable[[], Figure]:
-        from visualjudge.analysis.report.plots import PLOTS
-
-        if name.startswith("_") or name not in PLOTS:
+    def __getattr__(self, name: str) -> Callable[[], Plot]:
+        if name.startswith("_") or name not in self._analysis.plots:
             known = ", ".join(dir(self))
             raise AttributeError(f"a study has no figure {name!r}; it has: {known}")
         return lambda: self._drawn(name)
 
-    def _drawn(self, name: str) -> Figure:
-        from visualjudge.analysis.plots.figure import LeftOut
-        from visualjudge.analysis.report.plots import PLOTS
+    def _drawn(self, name: str) -> Plot:
+        from visualjudge.analysis.plots.plot import LeftOut
 
-        found = PLOTS[name](self._analysis)
+        found = self._analysis.plots[name](self._analysis.shown)
         if isinstance(found, LeftOut):
             raise UsageError(f"figure {name!r} is not drawn: {found.reason}")
         return found
 
-    def encodings(self, task: str) -> Figure:
+    def encodings(self, task: str) -> Plot:
         """Plot the encodings of one task, each less the best of them, on the same pairs.
 
         Raises
@@ -55,9 +51,9 @@ class Plots:
         UsageError
             If the task has fewer than two encodings.
         """
-        from visualjudge.analysis.report.plots import encoding_name, encodings
+        from visualjudge.analysis.figures.encodings import encoding_name, encodings
 
-        found = {figure.name: figure for figure in encodings(self._analysis)}
+        found = {plot.name: plot for plot in encodings(self._analysis.shown)}
         if encoding_name(task) not in found:
             known = (
                 ", ".join(name.removeprefix("encoding-") for name in found) or "none"
@@ -111,14 +107,11 @@ class Study:
             If it has another suffix.
         """
         from visualjudge.analysis.report.page import html
-        from visualjudge.core.atomic import write_json, write_text
 
         target = Path(path)
         must_end_in("path", target, [".html", ".htm", ".json"], bare=True)
-        if target.suffix == ".json":
-            write_json(target, self.metrics)
-        else:
-            write_text(target, html(self.analysis))
+        is_json = target.suffix == ".json"
+        OutputFile(target).write(self.metrics if is_json else html(self.analysis))
         return target
 
     def __repr__(self) -> str:

@@ -15,8 +15,8 @@ from typing import Literal
 import polars as pl
 
 from visualjudge import __version__
-from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.estimate import gap_ends, ratio
+from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import Lock, counted, identity_of, questions_of
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
@@ -92,7 +92,7 @@ def check_run(
     lock: Lock, analysis: Analysis, dataset: Dataset, tolerance: float
 ) -> Check:
     """Check a finished run of all questions of the lock."""
-    from visualjudge.analysis.decisions.card import card_of
+    from visualjudge.analysis.report.card import card_of
 
     run, table = analysis.study.runs[0], counted(analysis)
     if run.folder is None:

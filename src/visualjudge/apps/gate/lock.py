@@ -14,12 +14,12 @@ import polars as pl
 import yaml
 
 from visualjudge import __version__
-from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.estimate import shares
-from visualjudge.core.atomic import write_text
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.results import Analysis
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.yamls import read_yaml
@@ -54,11 +54,10 @@ class Lock:
     right: str
     canaries: Sequence[Fields]
 
-    def write(self, path: Path) -> None:
+    def write(self, out: OutputFile) -> None:
         """Write the file."""
         content = {"format": FORMAT, **asdict(self)}
-        write_text(
-            path,
+        out.write(
             yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100),
         )
 

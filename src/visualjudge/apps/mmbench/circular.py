@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from visualjudge.apps.mmbench.table import ROTATION, Row, Table
-from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.outputs import OutputFile
 
 
 def without_image(table: Table) -> dict[int, Problem]:
@@ -53,7 +53,7 @@ def write_rotations(
         )
     count = 0
     with (
-        atomic_path(out) as scratch,
+        OutputFile(Path(out), "--out").scratch() as scratch,
         scratch.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")

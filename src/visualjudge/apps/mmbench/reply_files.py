@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from visualjudge.apps.mmbench.table import Row, Table, whole_number
-from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.workbooks import workbook_rows
 from visualjudge.formats.tables import read_table
 from visualjudge.runs.journal import read_records
@@ -53,7 +53,10 @@ def write_workbook(
     wanted = sorted({*"ABCD", *letters})  # always A to D, as MMBench's server expects
     names = ("question", *wanted, "prediction", "category", "l2_category")
     cut = 0
-    with atomic_path(path) as scratch, TemporaryDirectory() as parts:
+    with (
+        OutputFile(Path(path), "--out").scratch() as scratch,
+        TemporaryDirectory() as parts,
+    ):
         book = xlsxwriter.Workbook(
             str(scratch), {"constant_memory": True, "tmpdir": parts}
         )

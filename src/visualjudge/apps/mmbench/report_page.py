@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 from PIL import Image
 
-from visualjudge.analysis.plots.figure import page_style
+from visualjudge.analysis.plots.plot import page_style
 from visualjudge.apps.mmbench.scores import (
     Model,
     column_names,

@@ -25,8 +25,8 @@ from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
 from visualjudge.apps.planning.plan_inputs import Target, read_target
 from visualjudge.core import jsons
-from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError, must_end_in
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.text_tables import Table, folded
@@ -107,7 +107,7 @@ class Plan:
             If the name ends in anything but ``.json``.
         """
         must_end_in("path", Path(path), [".json"])
-        write_json(Path(path), as_json(self))
+        OutputFile(Path(path)).write(as_json(self))
         return Path(path)
 
 

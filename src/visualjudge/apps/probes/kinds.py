@@ -2,7 +2,7 @@
 
 A probe is a function from one sampled question to the questions that replace it. The design named
 in each :class:`~visualjudge.core.records.Probe` determines how answers are compared; see
-:mod:`visualjudge.analysis.probes`.
+:mod:`visualjudge.analysis.figures.probes`.
 """
 
 from __future__ import annotations

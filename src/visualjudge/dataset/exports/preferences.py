@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.core.atomic import atomic_path
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import IMAGE_MARK, TURNED, Question
 from visualjudge.dataset.exports.media import truth_columns
 from visualjudge.dataset.folder import Dataset
@@ -29,7 +29,7 @@ def export_trl(
     The rejected answer is the other letter, or the reversed ranking. Scores and ties are omitted,
     because they have no opposite.
     """
-    with atomic_path(out) as scratch, scratch.open("wb") as file:
+    with OutputFile(out, "--out").scratch() as scratch, scratch.open("wb") as file:
         for done, question in enumerate(dataset.questions, start=1):
             line = _line(dataset, question, out.resolve().parent)
             if line is not None:

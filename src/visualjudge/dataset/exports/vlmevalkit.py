@@ -13,7 +13,8 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 
-from visualjudge.core.atomic import atomic_path, write_bytes
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.core.untrusted import confined_target
 from visualjudge.dataset.exports.media import answer_text, image_bytes
@@ -54,7 +55,7 @@ def export_vlmevalkit(
         table = out / f"{name}_{kind}.tsv"
         choices = CHOICES if kind == "pairwise" else {}
         with (
-            atomic_path(table) as scratch,
+            OutputFile(table, "--out").scratch() as scratch,
             scratch.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.analysis.figures.published import Score
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Pairs, Study
 from visualjudge.apps.adopt.files import Images, Row, contents, first_tables, records
 from visualjudge.apps.adopt.items import Item, Option, dealt

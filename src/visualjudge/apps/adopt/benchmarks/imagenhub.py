@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.analysis.figures.published import Score
 from visualjudge.apps.adopt.benchmarks.layout import Benchmark, JudgeFile, Study
 from visualjudge.apps.adopt.files import Row, at, contents, records
 from visualjudge.apps.adopt.items import Item, Option, Reply

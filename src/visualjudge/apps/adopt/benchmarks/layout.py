@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.analysis.figures.published import Score
 from visualjudge.apps.adopt.files import Images, Row, at, records
 from visualjudge.apps.adopt.items import Item, Option, Reply
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from visualjudge.analysis.benchmark_scores import Score
+from visualjudge.analysis.figures.published import Score
 from visualjudge.apps.adopt.benchmarks.layout import (
     Benchmark,
     JudgeFile,

@@ -28,40 +28,63 @@ passes if the 95 % interval is below 0, and fails above 0.
 A probe with fewer than 40 answered questions is not measured, because the chance effect of a fair
 judge is then as large as a real fault, and refusing is no answer. A cue or a change that makes
 replies without an answer more frequent by 15 points (95 % interval above 0) fails.
-
-Whether a judge needs the photograph is measured on pairs that are asked unchanged, over uniform
-grey, and over another photograph. A question whose photograph is replaced keeps its predictions,
-prompt and answer, so what a judge still gets right comes from the predictions alone. The gain is
-the accuracy with the photograph minus that over grey on the same pairs, with the interval of a
-paired difference clustered by image
-(:func:`~visualjudge.analysis.estimate.gap_ends`). A failed reply is wrong.
-
-A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over
-another photograph. It *does not need* it if one of the two 90 % intervals ends below the margin of
-15 points (two one-sided tests at 5 %; Schuirmann 1987). The other photograph detects a judge that
-only declines to answer over grey.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import ImageSums, gaps, image_sums
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
-from visualjudge.analysis.figure_text import many
-from visualjudge.analysis.figures import (
-    LEAST_QUESTIONS,
-    MARGIN,
-    Photograph,
-    ProbeResult,
-    ProbeState,
-    Without,
+from visualjudge.analysis.figure_text import many, number, plain_name, points
+from visualjudge.analysis.figures.columns import HOLM
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.plots.series import Cells, EstimatesPlot
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    counts,
+    figure,
+    named,
 )
 from visualjudge.analysis.value_and_interval import Ends, Estimate, scaled
+
+ProbeState = Literal["pass", "fail", "not_shown"]
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """The effect on a judge of a change that must not matter; see
+    :mod:`visualjudge.analysis.figures.probes` for the units. ``example`` is the id of one of its questions;
+    ``p_holm`` is that of no effect, adjusted over the probes of the judge, None if nothing was
+    measured.
+    """
+
+    name: str
+    design: str
+    effect: Estimate
+    margin: float
+    state: ProbeState
+    failed: int
+    example: str
+    p_holm: float | None = None
+
+
+MARGIN = 0.15
+"""A gain below this is too small to matter; same value as for probes that change the images."""
+
+
+LEAST_QUESTIONS = 40
+
 
 CUE_MARGIN = 0.125
 """Effects of a cue below this are too small to matter. It is the effect of a cue that decides one
@@ -245,61 +268,87 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> _Effect:
     x = pl.col("x")
     sums = image_sums(units, [], {"gap": x, "n": x.is_not_null(), "apart": x != 0})
     ((gap, p),) = gaps(sums)
-    low, high = _inner(sums)
+    low, high = inner_ends(sums)
     return _Effect(
         scaled(gap, scale, n), (low * scale, high * scale), p if gap.interval else None
     )
 
 
-def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
-    """Return what a judge gains from the photograph, in all tasks and in each; empty if it was not
-    asked without it.
-
-    ``answered`` has one row per verdict, as returned by
-    :func:`visualjudge.analysis.study_table.join`.
-    """
-    asked = answered.filter(pl.col("probe_design") == "photograph")
-    control = answered.filter(pl.col("probe_design") == "control")
-    keys = ["probe_group", "order", "repeat"]
-    pairs = asked.select(*keys, "task", "cluster", "right", name="probe_name").join(
-        control.select(*keys, "right"), on=keys, suffix="_seen"
-    )
-    if pairs.is_empty():
-        return ()
-    parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
-    by_task = (_need(str(task), part) for (task,), part in sorted(parts.items()))
-    return (_need("all", pairs), *by_task)
-
-
-def _need(task: str, pairs: pl.DataFrame) -> Photograph:
-    grey, other = (
-        _without(pairs.filter(pl.col("name") == name)) for name in ("grey", "other")
-    )
-    return Photograph(task, grey, other)
-
-
-def _without(pairs: pl.DataFrame) -> Without | None:
-    if pairs.is_empty():
-        return None
-    seen, blind = pl.col("right_seen"), pl.col("right")
-    values = {
-        "n": blind.is_not_null(),
-        "seen": seen,
-        "blind": blind,
-        "gap": seen.cast(pl.Int8) - blind.cast(pl.Int8),
-        "apart": seen != blind,
-    }
-    sums = image_sums(pairs, [], values)
-    ((gain, _),) = gaps(sums)
-    inner = _inner(sums) if gain.interval else None
-    seen_share, blind_share = (sums.shares(name, "n")[0] for name in ("seen", "blind"))
-    return Without(
-        seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique()
-    )
-
-
-def _inner(sums: ImageSums) -> tuple[float, float]:
+def inner_ends(sums: ImageSums) -> tuple[float, float]:
     """Return the 90 % interval of ``gap``."""
     counts = sums.total("apart"), sums.total("n")
     low, high = gap_ends(*sums.ratio("gap", "n"), *counts, tail=EQUIVALENCE_TAIL)
     return float(low[0]), float(high[0])
+
+
+PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
+
+
+def _in_words(row: ProbeResult) -> str:
+    if row.state == "not_shown" and row.effect.value is None:
+        return "not measured"
+    return PROBE_STATES[row.state]
+
+
+COLUMNS = Layout[ProbeResult](
+    named("name", "Probe", plain_name, text=True),
+    *as_named("design"),
+    *counts("effect"),
+    *figure("effect", "effect", "Effect, points", points, ends="ci95"),
+    named("margin", "Margin", points),
+    HOLM,
+    named("failed", "No answer", number),
+    Column("state", "state", "State", shown=_in_words),
+    *as_named("example"),
+)
+
+
+def _sentences(rows: Sequence[ProbeResult]) -> list[str]:
+    """Return the number of probes in each state, naming those that failed."""
+    if not rows:
+        return []
+    words = Counter(_in_words(row) for row in rows)
+    failed = ", ".join(row.name for row in rows if row.state == "fail")
+    return [
+        f"Probes: {words['fails']} fail{failed and f' ({failed})'}, {words['passes']} pass, "
+        f"{words['undecided']} undecided, {words['not measured']} not measured."
+    ]
+
+
+def _effects(judge: JudgeResult) -> Cells:
+    return {plain_name(row.name): row.effect for row in judge[PROBES]}
+
+
+def _section(shown: Shown) -> Section:
+    return Section(
+        "probes",
+        "Do irrelevant changes affect the answers?",
+        "A judge that ignores the change has an effect of 0. A probe passes where its 90 % "
+        "interval is within the margin (two one-sided tests at 5 %), fails where its 95 % "
+        "interval excludes 0 and the effect is at least the margin, or where replies without "
+        "an answer become more frequent by 15 points. It is undecided otherwise, and not "
+        "measured with answers to fewer than 40 questions. A staircase of severity passes "
+        "where its 95 % interval is below 0.",
+        shown.grids(PROBES, hit=lambda row: row.state == "fail"),
+        shown.said(PROBES),
+    )
+
+
+PROBES = JudgeFigure(
+    "probes",
+    lambda judge: probe_results(judge.answered),
+    COLUMNS,
+    place=100,
+    sentences=_sentences,
+    section=_section,
+    plots=(
+        EstimatesPlot(
+            "probes",
+            "Effect of irrelevant changes on the answers",
+            "Effect of each probe; a probe changes one thing that must not affect the answer.",
+            _effects,
+            "no probe has answers to enough questions (visualjudge probe)",
+            "Effect in points",
+        ),
+    ),
+)

@@ -32,10 +32,31 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.figure_text import number
-from visualjudge.analysis.figures import OwnScore
+from visualjudge.analysis.figure_text import NONE, number
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section, by_rows
+from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.statistics.correlation import pearson, spearman
 from visualjudge.core.records import FAILED, TIES
+
+
+@dataclass(frozen=True)
+class OwnScore:
+    """A score of a published benchmark, with the ``digits`` that its authors print; None if none of
+    its questions was asked. ``lacking`` says how many the run answered, if not all.
+    """
+
+    name: str
+    value: float | None
+    digits: int
+    lacking: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The score as its authors print it, with the part that was answered."""
+        lacking = f" ({self.lacking})" if self.lacking else ""
+        return NONE if self.value is None else f"{self.value:.{self.digits}f}{lacking}"
+
 
 _OTHER = {"A": "B", "B": "A"}
 Rule = Callable[[pl.DataFrame], float | None]
@@ -250,3 +271,53 @@ RULES: dict[str, tuple[str, Rule]] = {
     "viescore": ("scoring", _viescore),
 }
 """The type of question that each score applies to, and its rule."""
+
+
+def _rows(judge: JudgeResult) -> tuple[OwnScore, ...]:
+    study = judge.study
+    return benchmark_scores(judge.joined, study.questions, benchmarks_of(study.meta))
+
+
+def _section(shown: Shown) -> Section:
+    cells = {
+        (score.name, judge.name): score.shown
+        for judge in shown.judges
+        for score in judge[AS_PUBLISHED]
+        if score.value is not None
+    }
+    return Section(
+        "published",
+        "Scores as in published benchmarks",
+        "Scores as the benchmark’s authors compute and round them; their published replies are "
+        "read with their rules. Scores cover the questions in this copy of the benchmark. If a "
+        "run answered only a part of these, the part is stated, and the score may differ from "
+        "the published one.",
+        [by_rows("The benchmark’s own score", shown.judges, cells)],
+        detail=True,
+    )
+
+
+def _sentences(rows: Sequence[OwnScore]) -> list[str]:
+    return [
+        f"The benchmark's own score, {score.name}: {score.shown}."
+        for score in rows
+        if score.value is not None
+    ]
+
+
+AS_PUBLISHED = JudgeFigure(
+    "as_published",
+    _rows,
+    json=lambda rows: {score.name: score.value for score in rows},
+    needs={"truth"},
+    place=160,
+    sentences=_sentences,
+    section=_section,
+)
+AS_PUBLISHED_OF = JudgeFigure(
+    "as_published_of",
+    lambda judge: judge[AS_PUBLISHED],
+    json=lambda rows: {score.name: score.lacking for score in rows if score.lacking},
+    place=161,
+)
+"""How many of the questions of a score were answered, if not all."""

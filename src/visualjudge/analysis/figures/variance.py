@@ -14,15 +14,37 @@ Intervals leave out each image in turn (jackknife).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.accuracy_cells import by_task
 from visualjudge.analysis.estimate import mean_ends, spread, sums
-from visualjudge.analysis.figures import Variance
+from visualjudge.analysis.figure_text import NONE, number, percent
+from visualjudge.analysis.figures.columns import TASK
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import Column, Layout, as_named, named, of_row
 from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Variance:
+    """Components of the variance of single verdicts: item, encoding, item_x_encoding, order, repeat
+    and ``image``, the part of ``item`` that all pairs of an image share; without those that the
+    design cannot determine. ``order`` includes chance if nothing was repeated.
+    """
+
+    task: str
+    n: int
+    total: float
+    parts: Mapping[str, float]
+    ends: Mapping[str, Ends | None]
+
 
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
 
@@ -129,3 +151,71 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
     n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
     ends = {name: _ends(values, n) for name, values in known.items()}
     return Variance(task, table.height, total, parts, ends)
+
+
+def variance_share(row: Variance, name: str) -> str:
+    """Format the share of a component; – if the interval is wider than the whole variance."""
+    value, ends = row.parts.get(name), row.ends.get(name)
+    if (
+        value is None
+        or ends is None
+        or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total
+    ):
+        return NONE
+    return percent(min(1.0, max(0.0, value) / row.total), 0)
+
+
+def _part(name: str, title: str) -> tuple[Column, Column, Column]:
+    def share(row: Variance) -> float | None:
+        return (
+            max(0.0, row.parts[name]) / row.total
+            if name in row.parts and row.total
+            else None
+        )
+
+    return (
+        Column(name, lambda v: v.parts.get(name)),
+        Column(f"{name}_share", share),
+        of_row(title, lambda v: variance_share(v, name)),
+    )
+
+
+COLUMNS = Layout[Variance](
+    TASK,
+    named("n", "Verdicts", number),
+    *_part("item", "Pair"),
+    *_part("encoding", "Encoding"),
+    *_part("item_x_encoding", "Pair × encoding"),
+    *_part("order", "Order + chance"),
+    *_part("repeat", "Repeat"),
+    *as_named("total"),
+    Column("image", lambda v: v.parts.get("image")),
+    Column("ci95", "ends"),
+    of_row("From the image", lambda v: variance_share(v, "image")),
+)
+
+
+def _rows(judge: JudgeResult) -> tuple[Variance, ...]:
+    names = pl.col("sources").list.eval(pl.element().cast(pl.String))
+    sources = judge.study.questions.select("question", names.list.sort().list.join("|"))
+    pairs = judge.pairs.join(sources, on="question", maintain_order="left")
+    needed = pairs.select(
+        "task", "cluster", "pair", "encoding", "order", "right", "sources"
+    )
+    return tuple(variance_row(part, task) for task, part in by_task(needed))
+
+
+def _section(shown: Shown) -> Section:
+    return Section(
+        "variance",
+        "Components of variance",
+        "The share of the variance of right and wrong answers that comes from the pair of "
+        "options, its encoding, the order shown and chance.",
+        shown.grids(VARIANCE, lambda rows: [row for row in rows if row.total]),
+        detail=True,
+    )
+
+
+VARIANCE = JudgeFigure(
+    "variance", _rows, COLUMNS, needs={"truth"}, place=150, section=_section
+)

@@ -1,4 +1,4 @@
-"""A figure: its finding and its caption, one sentence each, its data, and its drawing at any
+"""A plot: its finding and its caption, one sentence each, its data, and its drawing at any
 width.
 """
 
@@ -8,15 +8,14 @@ import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import polars as pl
 
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
-from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.text_tables import harmless
+from visualjudge.core.escaping import for_csv, for_html
+from visualjudge.core.outputs import OutputFile
 
 WIDE = 720.0
 """Width of a figure on a screen, in pixels."""
@@ -24,7 +23,7 @@ Cell = str | float | int | None
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Plot:
     """A drawing and the data behind it; displays itself in a notebook."""
 
     name: str
@@ -52,7 +51,7 @@ class Figure:
     @property
     def csv(self) -> str:
         """Return the data as CSV with a header and unrounded numbers."""
-        return harmless(
+        return for_csv(
             pl.DataFrame(
                 self.rows,
                 self.columns,
@@ -72,14 +71,15 @@ class Figure:
         """
         target = Path(path)
         must_end_in("path", target, [".svg", ".csv"])
-        write_text(target, self.csv if target.suffix.lower() == ".csv" else self.svg())
+        content = self.csv if target.suffix.lower() == ".csv" else self.svg()
+        OutputFile(target).write(content)
         return target
 
     def _repr_html_(self) -> str:
         return (
             f'<figure style="background:{LIGHT["paper"]};color:{LIGHT["ink"]};padding:12px">'
-            f"<p><strong>{escape(self.finding)}</strong></p>{self.svg()}"
-            f"<figcaption>{escape(f'{self.caption} {self.reading}')}</figcaption></figure>"
+            f"<p><strong>{for_html(self.finding)}</strong></p>{self.svg()}"
+            f"<figcaption>{for_html(f'{self.caption} {self.reading}')}</figcaption></figure>"
         )
 
 
@@ -94,7 +94,7 @@ def unbroken(text: str) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A figure that is not drawn, and the reason."""
+    """A plot that is not drawn, and the reason."""
 
     name: str
     reason: str

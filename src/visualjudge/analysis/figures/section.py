@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import NONE, many, number, percent, with_ends
-from visualjudge.analysis.figures import Cell, JudgeResult
-from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report.examples import Example
-from visualjudge.analysis.table_layout import grid
+from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.value_and_interval import UNANSWERED
 from visualjudge.core.text_tables import Styled, Table
 
+if TYPE_CHECKING:
+    from visualjudge.analysis.figures.figure import JudgeFigure
+    from visualjudge.analysis.report.examples import Example
+    from visualjudge.analysis.results import JudgeResult
+
 DASH = f"{NONE}: not computed, usually because there are too few images or answers."
 MOST_COLUMNS = 6
+Judges = Sequence["JudgeResult"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Section:
     asked: Sequence[Table] = ()
     """Its tables, including those without rows."""
     notes: Sequence[str] = ()
-    plots: Sequence[Figure | LeftOut] = ()
+    plots: Sequence[Plot | LeftOut] = ()
     examples: Sequence[tuple[str, Sequence[Example]]] = ()
     detail: bool = False
     """Whether it comes after the questions, among the details."""
@@ -47,24 +51,13 @@ class Section:
     @property
     def filled(self) -> bool:
         """Return whether it has anything to show."""
-        drawn = any(isinstance(plot, Figure) for plot in self.plots)
+        drawn = any(isinstance(plot, Plot) for plot in self.plots)
         return drawn or bool(self.examples or self.tables)
-
-
-def headline(judges: Sequence[JudgeResult], only: Sequence[str] = ()) -> Table:
-    """Return the headline values that any judge has, ``only`` those of these titles: a column for
-    each judge, or a row if they do not fit side by side.
-    """
-    table = grid(JUDGE, judges)
-    if len(judges) > MOST_COLUMNS:
-        return table
-    titles, *rows = zip(table.columns, *table.rows, strict=True)
-    return Table(titles, tuple(row for row in rows if not only or row[0] in only))
 
 
 def by_rows(
     title: str,
-    judges: Sequence[JudgeResult],
+    judges: Judges,
     found: Mapping[tuple[str, str], str],
     missing: str = "not asked",
 ) -> Table:
@@ -86,8 +79,8 @@ def by_rows(
 
 def across(
     title: str,
-    judges: Sequence[JudgeResult],
-    cells: Callable[[JudgeResult], Iterable[Cell]],
+    judges: Judges,
+    figure: JudgeFigure[tuple[Cell, ...]],
     label: Callable[[str], str],
 ) -> Table:
     """Return accuracy with a row for each cell and a column for each judge: share, interval,
@@ -96,7 +89,7 @@ def across(
     found = {
         (label(cell.name), judge.name): _accuracy(cell)
         for judge in judges
-        for cell in cells(judge)
+        for cell in judge[figure]
         if cell.accuracy.share.n
     }
     several = len({row for row, _ in found}) > 1

@@ -8,16 +8,42 @@ judge.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums, known
+from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, holm, test
-from visualjudge.analysis.figures import ALL, Leak
+from visualjudge.analysis.figure_text import plain_name, with_ends
+from visualjudge.analysis.figures.columns import HOLM
+from visualjudge.analysis.figures.figure import StudyFigure
+from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.study_table import more
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.results import Analysis, Shown
+from visualjudge.analysis.study_table import more, unchanged
+from visualjudge.analysis.table_layout import (
+    Layout,
+    as_named,
+    counts,
+    figure,
+    grid,
+    named,
+)
+from visualjudge.analysis.value_and_interval import ALL, Estimate
+
+
+@dataclass(frozen=True)
+class Leak:
+    """The accuracy of one shallow rule on the dataset itself."""
+
+    scope: str
+    rule: str
+    share: Estimate
+    p: float | None
+    p_holm: float | None = None
+    flagged: bool = False
+
 
 RULES = {
     "text_chars": "the longer text",
@@ -31,7 +57,7 @@ NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
 
 
-def _rows(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
+def _of_rules(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
     """Yield each rule's accuracy, in each cell of ``by``, on the questions to which it applies."""
     for rule in RULES:
         applies = pairs.select("cluster", "task", hit=more(rule)).drop_nulls("hit")
@@ -55,9 +81,11 @@ def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
     )
     if pairs.is_empty():
         return ()
-    rows = list(_rows(pairs, ()))
+    rows = list(_of_rules(pairs, ()))
     whole = {row.rule: row.share.n for row in rows}
-    rows += [row for row in _rows(pairs, ("task",)) if row.share.n < whole[row.rule]]
+    rows += [
+        row for row in _of_rules(pairs, ("task",)) if row.share.n < whole[row.rule]
+    ]
     adjusted = holm([row.p for row in rows])
     return tuple(
         replace(
@@ -92,3 +120,54 @@ def best_rule(found: Iterable[Leak]) -> Leak | None:
     """
     known = [as_right(row) for row in found if row.share.value is not None]
     return max(known, key=lambda row: row.share.value or 0.0, default=None)
+
+
+COLUMNS = Layout[Leak](
+    named("scope", "Questions", plain_name, text=True),
+    named("rule", "Rule"),
+    *counts("share", "Applies to"),
+    *figure("accuracy", "share", "Accuracy", ends="ci95"),
+    *as_named("p", "flagged"),
+    HOLM,
+)
+
+
+def _rows(analysis: Analysis) -> tuple[Leak, ...]:
+    asked = analysis.study.questions.lazy().filter(unchanged())
+    return leak_audit(asked.select(NEEDED).collect())
+
+
+def _section(shown: Shown) -> Section:
+    rows = [
+        as_right(row)
+        for row in shown.analysis[LEAKS]
+        if row.flagged or (row.scope == ALL and row.share.n)
+    ]
+    return Section(
+        "leaks",
+        "Can the questions be gamed?",
+        "A rule chooses by one property of the options, such as the size of the file. Its "
+        "accuracy is a property of the questions, not of the judges. Rules in bold differ "
+        "significantly from 50 %.",
+        [grid(COLUMNS, rows, keys=2, hit=lambda row: row.flagged)],
+    )
+
+
+def gamed(rows: Sequence[Leak]) -> list[str]:
+    """Return that a rule which never looks at the image reaches the accuracy that a judge must show; nothing
+    where none does.
+    """
+    best = best_rule(row for row in rows if row.scope == ALL and row.flagged)
+    if best is None or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value:
+        return []
+    return [
+        f"These questions can be gamed: “{best.rule}” is right in "
+        f"{with_ends(best.share)} of the {best.share.n:,} questions that it can "
+        f"decide, without using the image. A similar accuracy of a judge does not "
+        f"show that the judge uses the image."
+    ]
+
+
+LEAKS = StudyFigure(
+    "leak_audit", _rows, COLUMNS, place=80, sentences=gamed, section=_section
+)

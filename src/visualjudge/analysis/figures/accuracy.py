@@ -1,0 +1,110 @@
+"""The verdicts on pairs: accuracy, answers in both orders, and agreement with the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import accuracy
+from visualjudge.analysis.bias import binomial_p, both_orders, swap_figures
+from visualjudge.analysis.figure_text import number, percent, with_ends
+from visualjudge.analysis.figures.bias import BIAS, PREFERENCE
+from visualjudge.analysis.figures.columns import ACCURACY, ESTIMATE
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures_of_pairs import kappa_with_truth, macro
+from visualjudge.analysis.pairwise_figures import (
+    OF_TWO,
+    Pairwise,
+    Swap,
+    constant_answer,
+)
+from visualjudge.analysis.results import JudgeResult
+from visualjudge.analysis.table_layout import Column, Layout, as_named, block, inside
+
+
+def pairwise_figures(
+    pairs: pl.DataFrame,
+    chance: float = OF_TWO,
+    *,
+    order_shown: bool = True,
+    truth: bool = True,
+) -> Pairwise:
+    """The headline of the pairwise questions; ``truth``: whether the right answers are known.
+    ``position_p`` is the exact binomial test of A against ½.
+    """
+    told = int(pairs["said_first"].count())
+    once = pairs["question"].n_unique() == pairs.height
+    ties = int(pairs["tie"].sum() or 0)
+    found = Pairwise(
+        accuracy=accuracy(pairs),
+        questions=pairs["question"].n_unique(),
+        chance=chance,
+        constant=constant_answer(pairs) if order_shown or once else None,
+        position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
+        swap=swap_figures(both_orders(pairs)),
+        ties=ties / int(pairs["usable"].sum()) if ties else None,
+        macro=macro(pairs),
+        kappa=kappa_with_truth(pairs),
+    )
+    return found if truth else found.without_truth
+
+
+def _rows(judge: JudgeResult) -> Pairwise:
+    found = pairwise_figures(
+        judge.pairs,
+        judge.chance,
+        order_shown=judge.run.order_shown,
+        truth="truth" in judge.has,
+    )
+    position = next(row for row in judge[BIAS] if row.feature == "position")
+    return replace(found, position=position)
+
+
+SWAP = Layout[Swap](
+    Column("n", "consistency.n"),
+    Column("images", "consistency.images"),
+    Column("consistency", "consistency.value"),
+    Column("right_in_both", "right_in_both.value"),
+    Column("right_in_both_ci95", "right_in_both.interval"),
+    *as_named("consistency_parsed", "withheld"),
+    Column("ci95", "consistency.interval"),
+)
+COLUMNS = Layout[Pairwise](
+    *inside("accuracy", ACCURACY.columns),
+    *as_named("questions", "chance"),
+    Column("constant_answer", "constant"),
+    block("macro", ESTIMATE),
+    block("kappa", ESTIMATE),
+    Column("answered_tie", "ties"),
+    *as_named("position_p"),
+    block("position_preference", PREFERENCE, "position"),
+    Column("swap_consistency", "swap.consistency.value"),
+    block("swap", SWAP),
+)
+
+
+def _macro(pairwise: Pairwise) -> float | None:
+    return None if pairwise.accuracy.none else pairwise.macro.value
+
+
+PAIRWISE = JudgeFigure(
+    "pairwise",
+    _rows,
+    COLUMNS,
+    place=10,
+    wide=True,
+    headline=Layout[Pairwise](
+        Column(None, "accuracy.share.n", "Verdicts on pairs", number),
+        Column(None, "accuracy.share.images", "Images", number),
+        Column(None, "accuracy.shown", "Accuracy (95 %)", with_ends),
+        Column(None, _macro, "Accuracy, mean over tasks", percent),
+        Column(None, "kappa.value", "Cohen’s κ", number),
+        Column(None, "accuracy.parsed.value", "Accuracy of the replies read", percent),
+        Column(None, "constant", "Best constant answer", percent),
+        Column(None, "accuracy.answered_a", "Answered A", percent),
+        Column(None, "ties", "Answered tie", percent),
+        Column(None, "swap.consistency.value", "Same when swapped", percent),
+        Column(None, "swap.consistency_parsed", "Same of the replies read", percent),
+    ),
+)

@@ -1,0 +1,129 @@
+"""Figures of each task, each encoding and each type of error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from visualjudge.analysis.accuracy_cells import NO_ACCURACY, Cell, accuracy_cells
+from visualjudge.analysis.figure_text import NONE, many, number, plain_name, with_ends
+from visualjudge.analysis.figures.columns import cell_json
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section, across, by_rows
+from visualjudge.analysis.plots.series import INTERVALS, Cells, EstimatesPlot
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.scores import ranking_cells, scoring_cells
+from visualjudge.core.jsons import Json
+from visualjudge.core.text_tables import Table
+
+Found = tuple[Cell, ...]
+
+
+def _rows(judge: JudgeResult, by: Sequence[str]) -> Found:
+    found = {cell.name: cell for cell in accuracy_cells(judge.pairs, by)}
+    ranked = ranking_cells(judge.rankings, by)
+    scored = scoring_cells(judge.scorings, by)
+    out = []
+    for name in sorted({*found, *ranked, *scored}):
+        keys = tuple(zip(by, name.split("/", len(by) - 1), strict=True))
+        cell = found.get(name) or Cell(keys, NO_ACCURACY)
+        cell = replace(cell, ranking=ranked.get(name), scoring=scored.get(name))
+        out.append(cell if "truth" in judge.has else cell.without_truth)
+    return tuple(out)
+
+
+def _json(cells: Found) -> Json:
+    return {cell.name: cell_json(cell) for cell in cells}
+
+
+def _accuracies(cells: Iterable[Cell]) -> Cells:
+    asked = [cell for cell in cells if cell.accuracy.share.n]
+    asked.sort(key=lambda cell: -(cell.accuracy.shown.value or 0.0))
+    return {plain_name(cell.name): cell.accuracy.shown for cell in asked}
+
+
+def _by_task(judge: JudgeResult) -> Cells:
+    return _accuracies(judge[BY_TASK])
+
+
+def _by_error_type(judge: JudgeResult) -> Cells:
+    return _accuracies(judge[BY_ERROR_TYPE])
+
+
+def _errors(shown: Shown) -> Section:
+    return Section(
+        "errors",
+        "Which errors does the judge see?",
+        asked=[across("Error type", shown.judges, BY_ERROR_TYPE, plain_name)],
+    )
+
+
+def _tasks(shown: Shown) -> Section:
+    return Section(
+        "tasks",
+        "Tables by task",
+        "Cells give the accuracy on pairs, its 95 % interval, and the number of verdicts and "
+        "images.",
+        [across("Task", shown.judges, BY_TASK, plain_name), _graded(shown)],
+        detail=True,
+    )
+
+
+def _graded(shown: Shown) -> Table:
+    cells = {
+        (f"{plain_name(cell.name)} · {name}", judge.name): (
+            f"{with_ends(figure, number)}, {many(figure.images, 'image')}"
+        )
+        for judge in shown.judges
+        for cell in judge[BY_TASK]
+        for name, figure in cell.graded.items()
+        if figure.value is not None
+    }
+    return by_rows("Rankings and scores, by task", shown.judges, cells, NONE)
+
+
+BY_ENCODING = JudgeFigure[Found](
+    "by_encoding",
+    partial(_rows, by=("task", "encoding")),
+    json=_json,
+    cells=True,
+    place=31,
+)
+BY_ERROR_TYPE = JudgeFigure[Found](
+    "by_error_type",
+    partial(_rows, by=("error_type",)),
+    json=_json,
+    cells=True,
+    place=40,
+    section=_errors,
+    plots=(
+        EstimatesPlot(
+            "errors",
+            "Right answers by the error in the worse option",
+            "Share of pairs in which the judge gives the right answer.",
+            _by_error_type,
+            "the questions do not have several error types and known answers",
+            reading=f"The dashed line marks guessing. {INTERVALS}",
+            least=2,
+        ),
+    ),
+)
+BY_TASK = JudgeFigure[Found](
+    "by_task",
+    partial(_rows, by=("task",)),
+    json=_json,
+    cells=True,
+    place=130,
+    section=_tasks,
+)
+TASKS_PLOT = EstimatesPlot(
+    "tasks",
+    "Right answers by task",
+    "Share of pairs in which the judge gives the right answer; a reply without an answer "
+    "counts as wrong.",
+    _by_task,
+    "no pairwise question with a known answer was asked",
+    reading=f"The dashed line marks guessing. {INTERVALS}",
+    opening=True,
+)

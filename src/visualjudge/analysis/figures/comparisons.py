@@ -1,0 +1,158 @@
+"""Comparisons of two judges; see :mod:`visualjudge.analysis.comparisons`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visualjudge.analysis.comparisons import (
+    Comparison,
+    TaskGap,
+    comparisons,
+    not_compared,
+)
+from visualjudge.analysis.estimate import LEVEL
+from visualjudge.analysis.figure_text import NONE, number, percent, points
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.columns import HOLM
+from visualjudge.analysis.figures.figure import StudyFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.plots.series import UNADJUSTED, OwnPlot, estimates_plot
+from visualjudge.analysis.results import Analysis, JudgeResult, Shown
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    as_named,
+    counts,
+    figure,
+    grid,
+    named,
+)
+from visualjudge.core.text_tables import Table
+from visualjudge.runs.budget import money
+
+NOTE = "p is adjusted by Holm’s method over all comparisons; a missing answer counts as wrong."
+MOST_PRINTED = 15
+TASK_GAP = Layout[TaskGap](
+    *counts("gap"),
+    *figure("difference", "gap", "Points", points, ends="ci95"),
+    *as_named("p", "p_holm"),
+)
+COLUMNS = Layout[Comparison](
+    named("a", "First"),
+    named("b", "Second"),
+    Column("n", "questions", "Questions in common", number),
+    Column("images", "gap.images", "Images", number),
+    *figure("difference", "gap", "Points", points, ends="ci95"),
+    *as_named(
+        "verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"
+    ),
+    Column("mcnemar_p", "p"),
+    *figure("kappa", "kappa", "κ of the two", number),
+    HOLM,
+    Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
+)
+
+
+def _of(shown: Shown) -> list[Comparison]:
+    rows = shown.analysis[COMPARISONS]
+    return [row for row in rows if {row.a, row.b} <= shown.names]
+
+
+def efforts(judges: Sequence[JudgeResult]) -> Table:
+    """Return right answers, tokens, cost and cut replies by effort; no rows if the judges do not
+    differ in it.
+    """
+    named = [
+        (judge, (judge.info.get("parameters") or {}).get("effort")) for judge in judges
+    ]
+    rows = [
+        _effort(judge, effort) for judge, effort in named if judge.tokens[1] is not None
+    ]
+    columns = (
+        "Judge",
+        "Effort",
+        "Right pairs",
+        "Tokens",
+        "Of them thinking",
+        "Cost",
+        "Cut replies",
+    )
+    differ = len({str(effort) for _, effort in named}) > 1
+    numeric = (False, False, *[True] * (len(columns) - 2))
+    return Table(
+        columns, tuple(rows) if differ else (), title="Effort", numeric=numeric
+    )
+
+
+def _effort(judge: JudgeResult, effort: object) -> tuple[str, ...]:
+    total = judge.info.get("total") or {}
+    return (
+        judge.name,
+        "the model's own" if effort is None else str(effort),
+        percent(judge[PAIRWISE].accuracy.share.value),
+        number(sum(part or 0 for part in judge.tokens)),
+        number(total.get("tokens_thinking")),
+        NONE if not total.get("cost") else money(total["cost"]),
+        percent(
+            judge.status.get("truncated", 0) / judge.verdicts
+            if judge.verdicts
+            else None
+        ),
+    )
+
+
+def _section(shown: Shown) -> Section:
+    note = not_compared(len(shown.analysis.judges))
+    table = grid(
+        COLUMNS,
+        _of(shown),
+        title="Pairs of judges",
+        notes=[note] if note else (),
+        keys=2,
+        hit=lambda row: row.p_holm is not None and row.p_holm < LEVEL,
+    )
+    return Section(
+        "compared",
+        "Which judge is better?",
+        "Judges are compared on the questions that both were asked; a missing answer counts as "
+        "wrong, but questions that the local judge declined are left out. "
+        "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with "
+        "p below 5 % are bold. Intervals are not adjusted.",
+        [table, efforts(shown.judges)],
+    )
+
+
+def _printed(analysis: Analysis) -> list[Table]:
+    """Return the comparisons for the terminal."""
+    known = [row for row in analysis[COMPARISONS] if row.gap.value is not None]
+    if not known:
+        return []
+    return [grid(COLUMNS, known[:MOST_PRINTED], notes=[NOTE], keys=2)]
+
+
+def _draw(shown: Shown) -> Plot | LeftOut:
+    """Draw the difference in accuracy between every two judges."""
+    names = {judge.name for judge in shown.drawn}
+    rows = [row for row in shown.analysis[COMPARISONS] if {row.a, row.b} <= names]
+    return estimates_plot(
+        "judges",
+        "Difference in accuracy between judges",
+        "Accuracy of the first judge minus that of the second, on the questions that both "
+        "were asked.",
+        [(0, "difference", {f"{row.a} minus {row.b}": row.gap for row in rows})],
+        missing="no two judges have answers to a common question",
+        label="Points in favour of the first",
+        reading=UNADJUSTED,
+    )
+
+
+COMPARISONS = StudyFigure(
+    "comparisons",
+    lambda analysis: comparisons(analysis.study),
+    COLUMNS,
+    place=20,
+    printed=_printed,
+    section=_section,
+    plots=(OwnPlot("judges", _draw),),
+)

@@ -1,0 +1,248 @@
+"""Whether a judge needs the photograph.
+
+Whether a judge needs the photograph is measured on pairs that are asked unchanged, over uniform
+grey, and over another photograph. A question whose photograph is replaced keeps its predictions,
+prompt and answer, so what a judge still gets right comes from the predictions alone. The gain is
+the accuracy with the photograph minus that over grey on the same pairs, with the interval of a
+paired difference clustered by image
+(:func:`~visualjudge.analysis.estimate.gap_ends`). A failed reply is wrong.
+
+A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over
+another photograph. It *does not need* it if one of the two 90 % intervals ends below the margin of
+15 points (two one-sided tests at 5 %; Schuirmann 1987). The other photograph detects a judge that
+only declines to answer over grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import gaps, image_sums
+from visualjudge.analysis.figure_text import (
+    percent,
+    percents,
+    plain_name,
+    points,
+    with_ends,
+)
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.probes import LEAST_QUESTIONS, MARGIN, inner_ends
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.plots.series import ALL, INTERVALS, Cells, EstimatesPlot
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import Column, Layout, counts, figure, named
+from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.jsons import Json
+
+Need = Literal["needed", "not_needed", "not_shown"]
+
+
+@dataclass(frozen=True)
+class Without:
+    """The same pairs without their photograph: accuracy with it, accuracy without it, and the
+    paired difference with its 90 % interval, ``inner``.
+    """
+
+    seen: Estimate
+    blind: Estimate
+    gain: Estimate
+    inner: tuple[float, float] | None
+    questions: int
+
+
+NEEDS: Mapping[Need, str] = {
+    "needed": "Needs the photograph",
+    "not_needed": "Does not need the photograph",
+    "not_shown": "Can’t tell yet whether the judge needs the photograph",
+}
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """The gain from the photograph, over ``grey`` and over ``other`` photographs (None if not
+    asked), in one task or in ``all``.
+    """
+
+    task: str
+    grey: Without | None
+    other: Without | None
+
+    @property
+    def asked(self) -> tuple[Without, ...]:
+        """The replacements of the photograph that were asked, grey first."""
+        return tuple(part for part in (self.grey, self.other) if part is not None)
+
+    @property
+    def first(self) -> Without:
+        """The replacement whose gain is shown in tables."""
+        return self.asked[0]
+
+    @property
+    def least(self) -> Estimate:
+        """The smaller gain: a judge that needs the photograph gains over both replacements."""
+        return min(
+            (part.gain for part in self.asked), key=lambda gain: gain.value or 0.0
+        )
+
+    @property
+    def state(self) -> Need:
+        """Whether the judge needs the photograph."""
+        if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
+            return "not_shown"
+        if any(
+            part.inner is not None and part.inner[1] < MARGIN for part in self.asked
+        ):
+            return "not_needed"
+        lower = [(part.gain.interval or (None,))[0] for part in self.asked]
+        return (
+            "needed"
+            if all(low is not None and low > 0 for low in lower)
+            else "not_shown"
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The state and the smaller gain."""
+        over = (
+            "grey"
+            if self.grey and self.least is self.grey.gain
+            else "another photograph"
+        )
+        return (
+            f"{NEEDS[self.state]}, {with_ends(self.least, points)} points over {over}."
+        )
+
+
+def photograph_need(answered: pl.DataFrame) -> tuple[Photograph, ...]:
+    """Return what a judge gains from the photograph, in all tasks and in each; empty if it was not
+    asked without it.
+
+    ``answered`` has one row per verdict, as returned by
+    :func:`visualjudge.analysis.study_table.join`.
+    """
+    asked = answered.filter(pl.col("probe_design") == "photograph")
+    control = answered.filter(pl.col("probe_design") == "control")
+    keys = ["probe_group", "order", "repeat"]
+    pairs = asked.select(*keys, "task", "cluster", "right", name="probe_name").join(
+        control.select(*keys, "right"), on=keys, suffix="_seen"
+    )
+    if pairs.is_empty():
+        return ()
+    parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
+    by_task = (_need(str(task), part) for (task,), part in sorted(parts.items()))
+    return (_need("all", pairs), *by_task)
+
+
+def _need(task: str, pairs: pl.DataFrame) -> Photograph:
+    grey, other = (
+        _without(pairs.filter(pl.col("name") == name)) for name in ("grey", "other")
+    )
+    return Photograph(task, grey, other)
+
+
+def _without(pairs: pl.DataFrame) -> Without | None:
+    if pairs.is_empty():
+        return None
+    seen, blind = pl.col("right_seen"), pl.col("right")
+    values = {
+        "n": blind.is_not_null(),
+        "seen": seen,
+        "blind": blind,
+        "gap": seen.cast(pl.Int8) - blind.cast(pl.Int8),
+        "apart": seen != blind,
+    }
+    sums = image_sums(pairs, [], values)
+    ((gain, _),) = gaps(sums)
+    inner = inner_ends(sums) if gain.interval else None
+    seen_share, blind_share = (sums.shares(name, "n")[0] for name in ("seen", "blind"))
+    return Without(
+        seen_share, blind_share, gain, inner, pairs["probe_group"].n_unique()
+    )
+
+
+PHOTOGRAPH_STATES = {
+    "needed": "needed",
+    "not_needed": "not needed",
+    "not_shown": "can’t tell yet",
+}
+COLUMNS = Layout[Photograph](
+    named("task", "Questions", plain_name, text=True),
+    *counts("first.gain"),
+    Column("with", "first.seen.value", "With the photograph", percent),
+    Column("other", lambda p: p.other and p.other.blind.value, "With another", percent),
+    Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent),
+    *figure("gain", "first.gain", "Gain over grey, points", points, ends="interval"),
+    Column(
+        "gain_over_other",
+        lambda p: p.other and p.other.gain.value,
+        "Over another",
+        points,
+    ),
+    Column(
+        "interval_over_other",
+        lambda p: p.other and p.other.gain.interval,
+        "95 %",
+        percents,
+    ),
+    named("state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True),
+)
+
+
+def _json(rows: tuple[Photograph, ...]) -> Json | None:
+    """Return what the judge gains from the photograph, with ``by_task``; None if it was not asked
+    without the photograph.
+    """
+    if not rows:
+        return None
+    by_task = {row.task: COLUMNS.json(row) for row in rows[1:]}
+    return COLUMNS.json(rows[0]) | {"by_task": by_task}
+
+
+def _gains(judge: JudgeResult) -> Cells:
+    rows = judge[PHOTOGRAPH]
+    names = [ALL, *(plain_name(row.task) for row in rows[1:])]
+    return {name: row.least for name, row in zip(names, rows, strict=False)}
+
+
+def _sentences(rows: Sequence[Photograph]) -> list[str]:
+    return [row.sentence for row in rows[:1]]
+
+
+def _section(shown: Shown) -> Section:
+    return Section(
+        "photograph",
+        "Does the judge need the photograph?",
+        "The judge was asked the same pairs again with uniform grey, and with another "
+        "photograph, in place of the photograph, also below overlays. Right answers then come "
+        "from the predictions alone.",
+        shown.grids(PHOTOGRAPH),
+        shown.said(PHOTOGRAPH),
+    )
+
+
+PHOTOGRAPH = JudgeFigure(
+    "photograph",
+    lambda judge: photograph_need(judge.answered),
+    COLUMNS,
+    json=_json,
+    place=90,
+    sentences=_sentences,
+    section=_section,
+    plots=(
+        EstimatesPlot(
+            "photograph",
+            "Accuracy gained from the photograph",
+            "Accuracy with the photograph minus accuracy without it, on the same pairs.",
+            _gains,
+            "no question was asked without its photograph",
+            "Points gained from the photograph",
+            "“Without” means with uniform grey or with another photograph, whichever makes the "
+            "difference smaller. A judge does not need the photograph if the difference is "
+            f"significantly below {100 * MARGIN:g} points. {INTERVALS}",
+        ),
+    ),
+)

@@ -1,0 +1,120 @@
+"""How often the probabilities that a judge states come true, and how far its scores of new images
+lie from the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.figure_text import many, number3, span3
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.plots.series import LinesPlot
+from visualjudge.analysis.results import JudgeResult
+from visualjudge.analysis.statistics import (
+    Calibration,
+    ConformalRadius,
+    calibration,
+    conformal_radius,
+)
+from visualjudge.analysis.table_layout import Column, Layout, as_named
+from visualjudge.core.jsons import Json
+
+RADIUS_ALPHA = 0.1
+COLUMNS = Layout[Calibration](
+    Column("brier", "brier.value"),
+    Column("brier_ci95", "brier.interval"),
+    Column("ece", "ece.value"),
+    Column("ece_ci95", "ece.interval"),
+    Column("ece_corrected", "ece_corrected.value"),
+    *as_named("n", "images"),
+    Column("bins", lambda found: [asdict(row) for row in found.bins]),
+)
+
+
+def _probabilities(judge: JudgeResult) -> Calibration | None:
+    """Return how well stated probabilities match the share of right answers."""
+    columns = ("probability_a", "answer", "cluster")
+    stated = judge.study.kind(judge.index, "pairwise", columns).filter(
+        pl.col("probability_a").is_between(0, 1) & pl.col("answer").is_in(["A", "B"])
+    )
+    if stated.is_empty():
+        return None
+    happened = (stated["answer"] == "A").cast(pl.Float64).to_numpy()
+    return calibration(
+        stated["probability_a"].to_numpy(),
+        happened,
+        stated["cluster"].to_numpy(),
+        seed=judge.study.seed,
+    )
+
+
+def _json(value: Calibration | None) -> Json | None:
+    return None if value is None else COLUMNS.json(value)
+
+
+def _bins(judge: JudgeResult) -> Points:
+    stated = judge[PROBABILITIES]
+    if stated is None:
+        return ()
+    return tuple((row.stated, row.observed, row.n) for row in stated.bins if row.n)
+
+
+def _came_true(stated: Calibration | None) -> list[str]:
+    if stated is None:
+        return []
+    brier, ece = stated.brier, stated.ece_corrected
+    return [
+        f"Its probabilities: Brier score {number3(brier.value)} ({span3(brier.interval)}), "
+        "expected calibration error, corrected for few answers, "
+        f"{number3(ece.value)} ({span3(ece.interval)}), {stated.n} answers."
+    ]
+
+
+PROBABILITIES = JudgeFigure(
+    "probabilities", _probabilities, json=_json, place=75, sentences=_came_true
+)
+"""None without probabilities."""
+RELIABILITY = LinesPlot(
+    "reliability",
+    "Stated probabilities and how often they came true",
+    "How often A was right, by the probability that the judge stated for A.",
+    ("stated", "came_true"),
+    _bins,
+    ("Stated probability of A", "A was right"),
+    "On the dashed line, both are equal; larger markers stand for more answers.",
+    "no reply states a probability",
+    1.0,
+)
+
+
+def _radius(judge: JudgeResult) -> ConformalRadius | None:
+    """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
+    scored = judge.scorings.filter(pl.col("usable") & pl.col("truth").is_not_null())
+    if scored.is_empty():
+        return None
+    residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
+    return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
+
+
+def _within(radius: ConformalRadius | None) -> list[str]:
+    if radius is None:
+        return []
+    known = "no bound is known: too few images"
+    if math.isfinite(radius.value):
+        known = f"the score is within {radius.value:.2f} of the truth"
+    return [f"In 90 % of new images, {known} ({many(radius.images, 'image')})."]
+
+
+SCORE_RADIUS = JudgeFigure(
+    "score_radius",
+    _radius,
+    json=lambda radius: radius and asdict(radius),
+    place=76,
+    sentences=_within,
+)
+"""None without scores."""

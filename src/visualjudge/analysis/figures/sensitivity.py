@@ -1,0 +1,92 @@
+"""Accuracy against the difference of the options; see :mod:`visualjudge.analysis.psychometric`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from visualjudge.analysis.accuracy_cells import guessed_among_allowed
+from visualjudge.analysis.figure_text import NONE, number, plain_name, with_ends
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section, by_rows
+from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.plots.series import LinesPlot
+from visualjudge.analysis.psychometric import Sensitivity, curves
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import Column, Layout, as_named, counts, named
+from visualjudge.analysis.value_and_interval import ALL
+from visualjudge.core.jsons import Json
+
+
+def _points(row: Sensitivity) -> list[Json]:
+    return [dict(zip(("x", "share", "n"), point, strict=True)) for point in row.points]
+
+
+COLUMNS = Layout[Sensitivity](
+    named("value", "Questions"),
+    named("against", "Distance"),
+    *counts("jnd"),
+    Column("jnd", "jnd.value"),
+    Column("ci95", "jnd.interval"),
+    *as_named("scope", "alpha", "beta", "lapse", "floor", "slope_p"),
+    Column("reason", "jnd.why"),
+    Column("points", _points),
+)
+
+
+def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
+    chance = guessed_among_allowed(judge.asked)
+    return curves(judge.pairs, chance, scored="scores" in judge.has)
+
+
+def _by_distance(judge: JudgeResult, against: str) -> Points:
+    rows = judge[SENSITIVITY]
+    found = [row.points for row in rows if (row.scope, row.against) == (ALL, against)]
+    return found[0] if found and len(found[0]) > 1 else ()
+
+
+def _text(row: Sensitivity) -> str:
+    return str(row.jnd.why) if row.jnd.value is None else with_ends(row.jnd, number)
+
+
+def _section(shown: Shown) -> Section:
+    cells = {
+        (f"{plain_name(row.value)} · {row.against}", judge.name): _text(row)
+        for judge in shown.judges
+        for row in judge[SENSITIVITY]
+        if row.jnd.value is not None or row.scope == ALL
+    }
+    return Section(
+        "sensitivity",
+        "How small a difference does the judge see?",
+        "The table gives the difference at which a judge is right in 75 % of pairs; lower is "
+        "better. It is given where accuracy rises significantly with the difference and the "
+        "curve fits.",
+        [by_rows("Questions · distance", shown.judges, cells, NONE)],
+    )
+
+
+def _plot(against: str, difference: str, label: str) -> LinesPlot:
+    return LinesPlot(
+        against,
+        f"Right answers by the difference in {difference}",
+        "Share of right answers to pairs whose options differ by so much.",
+        (against, "accuracy"),
+        partial(_by_distance, against=against),
+        (label, "Right answers"),
+        "Each marker stands for a range of differences; larger markers have more verdicts.",
+        f"no pairs with several differences in {against}",
+    )
+
+
+SENSITIVITY = JudgeFigure(
+    "sensitivity",
+    _rows,
+    COLUMNS,
+    needs={"truth"},
+    place=50,
+    section=_section,
+    plots=(
+        _plot("margin", "score", "Difference between the options’ scores (out of 10)"),
+        _plot("severity", "severity", "Difference in severity"),
+    ),
+)

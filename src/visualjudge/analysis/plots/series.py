@@ -1,0 +1,191 @@
+"""Plots with a series for each judge: estimates with intervals, and lines through points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from visualjudge.analysis.figure_text import points, signed, with_ends
+from visualjudge.analysis.plots.canvas import percent_tick
+from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.plots.points import Line, Points, lines
+from visualjudge.analysis.value_and_interval import Estimate
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.results import JudgeResult, Shown
+
+MOST_ROWS = 24
+SHARES = Scale(0.0, 1.0, percent_tick, with_ends, "Right answers")
+ESTIMATE = ("value", "low", "high", "n", "images")
+ALL = "all questions"
+INTERVALS = (
+    "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
+    "images."
+)
+UNADJUSTED = f"{INTERVALS} They are not adjusted for the number of comparisons."
+Cells = Mapping[str, Estimate]
+Row = tuple[str | float | int | None, ...]
+
+
+def figures_of(estimate: Estimate | None) -> Row:
+    """Return the columns of ESTIMATE."""
+    if estimate is None:
+        return (None, None, None, 0, 0)
+    low, high = estimate.interval or (None, None)
+    return (estimate.value, low, high, estimate.n, estimate.images)
+
+
+def points_scale(estimates: Iterable[Estimate | None], label: str) -> Scale:
+    """Return an axis of points, symmetric about 0, that covers the estimates and intervals."""
+    known = [
+        end for e in estimates if e for end in (e.value, *(e.interval or ())) if end
+    ]
+    end = max(0.1, 1.08 * max(map(abs, known), default=0.0))
+    return Scale(-end, end, signed, partial(with_ends, show=points), label, 0.0)
+
+
+def estimates_plot(
+    name: str,
+    title: str,
+    caption: str,
+    found: Sequence[tuple[int, str, Cells]],
+    *,
+    missing: str,
+    label: str = "",
+    chance: float | None = None,
+    reading: str = INTERVALS,
+    least: int = 1,
+    most: int = MOST_ROWS,
+    scale: Scale = SHARES,
+    notes: Mapping[str, str] = MappingProxyType({}),
+) -> Plot | LeftOut:
+    """Draw a row for each label and a series, with its number and name, for each of ``found``;
+    ``notes`` stand beside rows. The axis is one of points named ``label``, or ``scale`` without a
+    label. With fewer than ``least`` rows, nothing is drawn: ``missing`` is the reason.
+    """
+    known = (
+        text
+        for _, _, cells in found
+        for text, e in cells.items()
+        if e.value is not None
+    )
+    labels = list(dict.fromkeys(known))
+    if len(labels) < least:
+        return LeftOut(name, missing)
+    data = [
+        (series, text, *figures_of(cells.get(text)))
+        for _, series, cells in found
+        for text in labels
+    ]
+    rows = [
+        ForestRow(
+            row,
+            tuple(cells.get(row) for *_, cells in found),
+            chance,
+            notes.get(row, ""),
+        )
+        for row in labels[:most]
+    ]
+    if label:
+        scale = points_scale((e for row in rows for e in row.estimates), label)
+    if len(rows) < len(labels):
+        reading = f"{reading} {len(rows)} of {len(labels)} rows are drawn."
+    colours, names, _ = zip(*found, strict=True)
+    return Plot(
+        name,
+        title,
+        caption,
+        ("judge", "row", *ESTIMATE),
+        tuple(data),
+        lambda width: forest(rows, names, scale, width, colours=colours),
+        reading,
+    )
+
+
+@dataclass(frozen=True)
+class EstimatesPlot:
+    """A plot with a row for each label and a series for each judge, from the ``cells`` of a judge;
+    see :func:`estimates_plot`.
+    """
+
+    name: str
+    title: str
+    caption: str
+    cells: Callable[[JudgeResult], Cells]
+    missing: str
+    label: str = ""
+    reading: str = INTERVALS
+    least: int = 1
+    opening: bool = False
+
+    def __call__(self, shown: Shown) -> Plot | LeftOut:
+        """Draw it for the judges of plots."""
+        judges = shown.drawn
+        cells = ((k, judge.name, self.cells(judge)) for k, judge in enumerate(judges))
+        return estimates_plot(
+            self.name,
+            self.title,
+            self.caption,
+            [series for series in cells if series[2]],
+            missing=self.missing,
+            label=self.label,
+            chance=None if self.label else judges[0].chance,
+            reading=self.reading,
+            least=self.least,
+        )
+
+
+@dataclass(frozen=True)
+class LinesPlot:
+    """A plot with a line for each judge through the ``points`` of a judge, in files
+    ``columns``; axes and ``end`` as in :func:`lines`.
+    """
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[str, str]
+    points: Callable[[JudgeResult], Points]
+    labels: tuple[str, str]
+    reading: str
+    missing: str
+    end: float | None = None
+    opening: bool = False
+
+    def __call__(self, shown: Shown) -> Plot | LeftOut:
+        """Draw it for the judges of plots."""
+        each = [
+            Line(judge.name, k, self.points(judge))
+            for k, judge in enumerate(shown.drawn)
+        ]
+        found = [line for line in each if line.points]
+        if not found:
+            return LeftOut(self.name, self.missing)
+        return Plot(
+            self.name,
+            self.title,
+            self.caption,
+            ("judge", *self.columns, "n"),
+            tuple(
+                (line.title, x, y, int(n)) for line in found for x, y, n in line.points
+            ),
+            lambda width: lines(found, self.labels, width, self.end),
+            self.reading,
+        )
+
+
+@dataclass(frozen=True)
+class OwnPlot:
+    """A plot of which ``draw`` is all."""
+
+    name: str
+    draw: Callable[[Shown], Plot | LeftOut]
+    opening: bool = False
+
+    def __call__(self, shown: Shown) -> Plot | LeftOut:
+        """Draw it."""
+        return self.draw(shown)

@@ -1,0 +1,211 @@
+"""Files that a command writes for its user. Nothing that it reads is overwritten, nor, unless the
+user forces it, what visualjudge did not write; and the files of a command come together.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.atomic import atomic_path, json_bytes, new_scratch, writing
+from visualjudge.core.checksums import file_sha256
+from visualjudge.core.errors import UsageError
+from visualjudge.core.untrusted import READ
+
+# A folder with one of these is a dataset, a run or a data folder: no file in it is overwritten.
+PARTS = ("dataset.json", "questions.json", "run.json", "verdicts.jsonl", "annotations")
+# Levels of folders in which the parts of such a folder lie.
+LEVELS = 4
+
+
+def default_cache_dir() -> Path:
+    """Return ``$XDG_CACHE_HOME/visualjudge``, by default ``~/.cache/visualjudge``."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "visualjudge"
+
+
+@dataclass
+class _Command:
+    """What a command was told, and the outputs that it has written to a scratch file each."""
+
+    inputs: Collection[Path]
+    force: bool
+    scratches: dict[OutputFile, Path] = field(default_factory=dict)
+
+    def reads(self, path: Path) -> bool:
+        """Return whether a file, which exists, is an input."""
+        status = path.stat()
+        place = (status.st_dev, status.st_ino)
+        return place in READ or any(map(path.samefile, self.inputs))
+
+
+_COMMAND: ContextVar[_Command | None] = ContextVar("command", default=None)
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A file to write, which comes whole or not at all: within :func:`together` when the command
+    ends, else at once.
+
+    Parameters
+    ----------
+    path
+        Where the user wants it.
+    option
+        The option that names it, for messages.
+    """
+
+    path: Path
+    option: str = "path"
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def beside(self, suffix: str) -> OutputFile:
+        """Return the output with another suffix, such as ``.coco.json``."""
+        return OutputFile(self.path.with_suffix(suffix), f"{self.option} ({suffix})")
+
+    def check(self) -> None:
+        """Check that the file may be written.
+
+        Raises
+        ------
+        UsageError
+            If it is an input of the command or part of a dataset, run or data folder, or no regular
+            file; or if a command would replace what visualjudge did not write, without ``--force``.
+        """
+        command = _COMMAND.get()
+        try:
+            status = self.path.stat()
+        except (OSError, ValueError):
+            return  # the one who writes says why it cannot be written
+        where = f"{self.option}: {self.path}"
+        if stat.S_ISDIR(status.st_mode):
+            raise UsageError(f"{where} is a folder, not a file")
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError(f"{where} must be a regular file")
+        if command is not None and command.reads(self.path):
+            raise UsageError(f"{where} is an input file; name another file")
+        if is_ours(self.path):
+            return
+        if any(
+            (folder / part).exists()
+            for folder in self.path.resolve().parents[:LEVELS]
+            for part in PARTS
+        ):
+            raise UsageError(f"{where} is part of a dataset, run or data folder")
+        if command is not None and not command.force and status.st_size:
+            raise UsageError(
+                f"{where} was not written by visualjudge, or was changed since; name another "
+                "file, or add --force to replace it"
+            )
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Yield the path to write to. The file takes its place if the block succeeds."""
+        self.check()
+        if (command := _COMMAND.get()) is None:
+            with atomic_path(self.path) as scratch:
+                yield scratch
+                _remember(scratch)
+            return
+        scratch = new_scratch(self.path)
+        try:
+            yield scratch
+        except BaseException:
+            scratch.unlink(missing_ok=True)
+            raise
+        command.scratches[self] = scratch
+
+    def write(self, content: Any) -> None:
+        """Write a text, bytes, or a value as JSON."""
+        raw = content.encode() if isinstance(content, str) else content
+        with self.scratch() as scratch, writing(self.path):
+            scratch.write_bytes(raw if isinstance(raw, bytes) else json_bytes(raw))
+
+
+@contextmanager
+def together(
+    inputs: Collection[Path] = (), *, force: bool = False
+) -> Iterator[list[str]]:
+    """Put the outputs that are written within the block in their places when it ends: all of them,
+    or none if it raises. Yield a list that then says which files were replaced.
+
+    Parameters
+    ----------
+    inputs
+        The files that the user named.
+    force
+        Whether outputs may replace what visualjudge did not write.
+    """
+    command = _Command(inputs, force)
+    replaced: list[str] = []
+    READ.clear()
+    token = _COMMAND.set(command)
+    try:
+        yield replaced
+        for output in command.scratches:
+            output.check()
+        for output in command.scratches:
+            if output.path.exists():
+                which = (
+                    "an earlier output" if is_ours(output.path) else "another's file"
+                )
+                replaced.append(f"{output.path}: replaced {which}")
+        _put(command.scratches)
+    finally:
+        _COMMAND.reset(token)
+        for scratch in command.scratches.values():
+            scratch.unlink(missing_ok=True)
+
+
+def _put(scratches: dict[OutputFile, Path]) -> None:
+    """Rename every scratch file; if one cannot be, take back those before it."""
+    done: dict[Path, Path] = {}
+    try:
+        for output, scratch in scratches.items():
+            before = scratch.with_name(f"{scratch.name}.old")
+            with writing(output.path):
+                scratch.chmod(0o644)
+                _remember(scratch)
+                with suppress(OSError):  # none there, or no hard links there
+                    os.link(output.path, before, follow_symlinks=False)
+                scratch.replace(output.path)
+            done[output.path] = before
+    except BaseException:
+        for path, before in done.items():
+            if before.exists():
+                before.replace(path)
+            else:
+                path.unlink(missing_ok=True)
+        raise
+    finally:
+        for scratch in scratches.values():
+            scratch.with_name(f"{scratch.name}.old").unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------- what we wrote
+
+
+def is_ours(path: Path) -> bool:
+    """Return whether a file is as visualjudge wrote it, here or elsewhere: its SHA-256 is noted in
+    the cache folder.
+    """
+    with suppress(OSError, RuntimeError):
+        noted = (default_cache_dir() / "outputs").read_bytes()
+        return file_sha256(path).encode() in noted
+    return False
+
+
+def _remember(path: Path) -> None:
+    with suppress(OSError, RuntimeError):  # then --force is needed to replace it
+        folder = default_cache_dir()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (folder / "outputs").open("ab") as file:
+            file.write(f"{file_sha256(path)}\n".encode())
