@@ -149,7 +149,7 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
             "labelme",
             "gt/a.json",
             {"flags": {}},
-            "does not follow the format: KeyError: 'shapes'",
+            "does not follow the format: the field 'shapes' is missing",
         ),
         (
             "labelme",

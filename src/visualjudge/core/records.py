@@ -134,6 +134,19 @@ class OptionFeatures:
     area: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A place where a prediction differs from the ground truth, measured.
+
+    ``kind`` is a word of the prediction type, ``box`` the place in pixels of the image, ``weight``
+    (0..1) how much is wrong there.
+    """
+
+    kind: str
+    box: Xyxy
+    weight: float
+
+
 # Start and end (exclusive) of a part of a prompt, in characters.
 Span = tuple[int, int]
 
@@ -191,13 +204,14 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The content of one judge call. ``final_scores``, ``sources`` and ``features`` are in the
-    order of the options.
+    """The content of one judge call. ``final_scores``, ``sources``, ``features`` and ``faults``
+    are in the order of the options.
 
     ``spans`` is None in datasets of version 0.1, for which
     :func:`visualjudge.prompts.spans.spans_of` finds the options. ``ties`` are the answers among
     "tie" and "both_bad" that a pairwise question allows; None = neither. Only datasets of
-    ``visualjudge probe`` have a ``probe``.
+    ``visualjudge probe`` have a ``probe``. ``faults`` are in pixels of the images shown; None if
+    the data folder does not state them for each option.
     """
 
     id: str
@@ -218,6 +232,7 @@ class Question:
     spans: Spans | None = None
     ties: tuple[str, ...] | None = None
     probe: Probe | None = None
+    faults: tuple[tuple[Fault, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.jsons import Json
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import Annotation
+from visualjudge.core.records import Annotation, Pixels
 from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import (
     EXPLAINED,
@@ -28,8 +29,10 @@ from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.pairing import normal
 from visualjudge.formats.samples import Sample, named
+from visualjudge.vision.faults import faults_of
 from visualjudge.vision.fields import number
 from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.limits import check_items
 from visualjudge.vision.score import measured_by, notes, score, scores_by_class
 from visualjudge.vision.scoring.average_precision import CocoImages
@@ -381,9 +384,13 @@ def _add(
         )
         if not writer.kind.is_image:
             sample.prediction.check(size)
+    row = TASKS[writer.task]
+    given = read_rgb(sample.image) if row.restored and sample.image else None
     for interest, value in rows:
         writer.add(
-            _annotation(writer, sample, sample.source or source, interest, float(value))
+            _annotation(
+                writer, sample, sample.source or source, interest, float(value), given
+            )
         )
         done.annotations += 1
         done.exact += sample.truth is not None and value == 10
@@ -411,19 +418,24 @@ def _annotation(
     source: str | None,
     interest: tuple[str, ...] | None,
     value: float,
+    given: Pixels | None,
 ) -> Annotation:
+    shown = sample.prediction if interest is None else sample.prediction.only(interest)
+    faults: Json = {}
+    if sample.truth is not None:
+        faults = faults_of(writer.task, shown, sample.truth, interest, given)
     parts = source, sample.image_id, sample.key, *(interest or ())
     name = _short(":".join(filter(None, parts)))
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
         task=writer.task,
-        prediction=_payload(writer, sample, name, interest),
+        prediction=_payload(writer, sample, name, shown),
         final_score=value,
         class_of_interest=interest,
         prompt=sample.prompt,
         source=source,
-        metadata=sample.metadata,
+        metadata={**sample.metadata, **faults},
     )
 
 
@@ -436,12 +448,11 @@ def _short(name: str) -> str:
 
 
 def _payload(
-    writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None
+    writer: FolderWriter, sample: Sample, name: str, shown: Prediction
 ) -> dict[str, Any]:
     if sample.file is not None:
         copied = writer.copied(sample.file, f"{writer.task}_{name}")
         return {str(writer.kind.file_field): copied, **sample.extra}
-    shown = sample.prediction if interest is None else sample.prediction.only(interest)
     return writer.payload(shown, f"{writer.task}_{name}")
 
 

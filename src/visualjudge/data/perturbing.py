@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from visualjudge.core.errors import DataError, PluginError, Problem, UsageError, one_of
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import Annotation, Mask
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.samples import Sample
 from visualjudge.vision.error_types import Pairing, error_type_named, error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.faults import faults_of
 from visualjudge.vision.raster.images import image_size, read_rgb
 from visualjudge.vision.rows import Task
 from visualjudge.vision.score import measured_by
@@ -183,7 +185,10 @@ def _add(
     for group in filter(None, groups):
         shown = labels_shown(sample.truth, group) if task.classed else None
         for item in group:
-            writer.add(_annotation(writer, sample, item, shown, options))
+            faults = faults_of(
+                task.name, item.prediction, sample.truth, shown, scene.degraded
+            )
+            writer.add(_annotation(writer, sample, item, shown, faults, options))
         done.annotations += len(group)
         done.groups += 1
 
@@ -193,6 +198,7 @@ def _annotation(
     sample: Sample,
     item: Graded,
     shown: tuple[str, ...] | None,
+    faults: Json,
     options: dict[str, Any],
 ) -> Annotation:
     row = error_type_named(writer.task, item.error_type)
@@ -217,5 +223,6 @@ def _annotation(
             "severity": item.severity,
             **({"pairing": "matched"} if matched else {}),
             **measured_by(writer.task, options),
+            **faults,
         },
     )

@@ -30,6 +30,7 @@ from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.tables import table_parts
 from visualjudge.core.untrusted import read_file
+from visualjudge.vision.faults import stated_faults
 from visualjudge.vision.tasks import TASKS
 
 FORMATS = (".json", ".jsonl", ".parquet")
@@ -64,6 +65,11 @@ def _short(text: str) -> str:
     return text
 
 
+def _with_faults(metadata: Json) -> Json:
+    stated_faults(metadata)
+    return metadata
+
+
 _Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
 Text = Annotated[
     str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)
@@ -87,7 +93,7 @@ class AnnotationWire(BaseModel, strict=True, extra="ignore", allow_inf_nan=False
     prediction: Json
     final_score: Annotated[float, Field(ge=0, le=10)]
     source: Text | None = None
-    metadata: Json | None = None
+    metadata: Annotated[Json, AfterValidator(_with_faults)] | None = None
 
 
 def annotation_from_wire(

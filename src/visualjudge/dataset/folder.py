@@ -175,7 +175,7 @@ class Dataset:
     def to_polars(self) -> pl.DataFrame:
         import polars as pl
 
-        hidden = {"features", "spans", "ties", "probe"}
+        hidden = {"features", "spans", "ties", "probe", "faults"}
         names = [field.name for field in fields(Question) if field.name not in hidden]
         rows = [
             {name: getattr(question, name) for name in names}

@@ -53,7 +53,7 @@ _DERIVED: dict[str, Callable[[Question], Any]] = {
     "n_options": lambda question: len(question.annotation_ids),
     "source": lambda question: question.sources,
 }
-_HIDDEN = {"features", "spans", "probe"}
+_HIDDEN = {"features", "spans", "probe", "faults"}
 FIELDS = (
     *(field.name for field in fields(Question) if field.name not in _HIDDEN),
     *_DERIVED,

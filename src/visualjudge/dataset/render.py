@@ -24,6 +24,7 @@ from visualjudge.core.records import (
     LETTERS,
     TURNED,
     Annotation,
+    Fault,
     ImageRecord,
     Mask,
     OptionFeatures,
@@ -48,6 +49,7 @@ from visualjudge.prompts.question_text import (
 )
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encode import context_image, encode_each
+from visualjudge.vision.faults import stated_faults
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import (
     fitted_size,
@@ -111,6 +113,7 @@ class _Option:
     features: OptionFeatures
     look: tuple[str | None, str | None]
     """Text and image SHA-256: options with the same look cannot be distinguished."""
+    faults: tuple[Fault, ...] | None = None
 
 
 Options = dict[tuple[str, str, str], _Option]
@@ -200,7 +203,7 @@ def render(job: Job) -> Piece:
     for (task, name), stems in sorted(needed.items()):
         member = job.unit.members[task, name]
         try:
-            prediction = _prediction(
+            prediction, scale = _prediction(
                 member.entry.annotation, contexts[task], root, job.max_side
             )
         except DataError as error:
@@ -208,7 +211,11 @@ def render(job: Job) -> Piece:
             continue
         piece.predictions += prediction_line(task, name, prediction)
         drawn = _drawn(member, prediction, stems, contexts[task], media, piece)
-        options |= {(task, name, stem): option for stem, option in drawn.items()}
+        faults = _faults(member.entry.annotation, scale)
+        options |= {
+            (task, name, stem): replace(option, faults=faults)
+            for stem, option in drawn.items()
+        }
     used: set[str] = set()
     shared = cache(shared_blocks)
     for place, item in job.unit.questions:
@@ -289,8 +296,11 @@ def identified(question: Question) -> Question:
 
 def turned(question: Question) -> Question:
     """Return a pairwise question with its options exchanged: another question, with its own id."""
-    names = ("annotation_ids", "final_scores", "sources", "features")
-    fields: dict[str, Any] = {name: getattr(question, name)[::-1] for name in names}
+    names = ("annotation_ids", "final_scores", "sources", "features", "faults")
+    stated = {name: getattr(question, name) for name in names}
+    fields: dict[str, Any] = {
+        name: value[::-1] for name, value in stated.items() if value is not None
+    }
     answer = TURNED[str(question.answer)]
     return identified(replace(swapped(question), answer=answer, **fields))
 
@@ -357,7 +367,8 @@ def _context(
 
 def _prediction(
     note: Annotation, context: _Context, root: Path, max_side: int | None
-) -> Prediction:
+) -> tuple[Prediction, float]:
+    """Return the prediction for the image as shown, and the factor of its size."""
     size = None if type_of(note.task).is_image else context.full
     found = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
@@ -367,7 +378,20 @@ def _prediction(
         if found.image is not None
         else context.full
     )
-    return found if own is None else found.scaled(own, fitted_size(own, max_side))
+    if own is None:
+        return found, 1.0
+    target = fitted_size(own, max_side)
+    return found.scaled(own, target), target[1] / own[1]
+
+
+def _faults(note: Annotation, scale: float) -> tuple[Fault, ...] | None:
+    stated = stated_faults(note.metadata)
+    if stated is None or scale == 1:
+        return stated
+    return tuple(
+        Fault(one.kind, tuple(round(v * scale, 1) for v in one.box), one.weight)  # type: ignore[arg-type]
+        for one in stated
+    )
 
 
 def _options(
@@ -453,6 +477,7 @@ def _question(
     prompt = question_prompt(
         item.question_type, scene, shown, item.paraphrase, job.prompts, shared=shared
     )
+    faults = [option.faults for option in chosen]
     question = draft(
         item,
         notes,
@@ -463,6 +488,7 @@ def _question(
         ),
         features=tuple(option.features for option in chosen),
         spans=prompt.spans,
+        faults=None if None in faults else tuple(faults),
     )
     return identified(question)
 

@@ -19,7 +19,13 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    Problem,
+    UsageError,
+    of_format,
+)
 from visualjudge.core.jsons import check_kinds
 from visualjudge.core.records import Mask, Size
 from visualjudge.formats.class_names import class_name
@@ -146,7 +152,7 @@ def _gathered(
     except DataError as error:
         raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        reason = f"does not follow the format: {type(error).__name__}: {error}"
+        reason = f"does not follow the format: {of_format(error)}"
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 

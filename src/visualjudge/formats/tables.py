@@ -11,7 +11,7 @@ from functools import partial
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import (
@@ -20,6 +20,9 @@ from visualjudge.core.errors import (
 )
 from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
 from visualjudge.core.untrusted import open_file, read_file
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def read_json(path: Path) -> Any:
@@ -99,6 +102,22 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
     else:
         raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
+
+
+def read_texts(path: Path) -> pl.DataFrame:
+    """Read a ``.csv`` or ``.tsv`` file as a data frame of text.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_table` does, or if it has no rows.
+    """
+    import polars as pl
+
+    rows = list(table_rows(path))
+    if not rows:
+        raise DataError(f"{path}: has no rows")
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def read_text(path: Path) -> str:

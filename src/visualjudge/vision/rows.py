@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from visualjudge.core.records import FloatArray, Pixels, Size
+from visualjudge.core.records import Fault, FloatArray, Pixels, Size
 from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
 from visualjudge.vision.drawing.encoded import Draw, Encoded, Scene
 from visualjudge.vision.drawing.styles import ComboStyle, Style
@@ -254,6 +261,25 @@ def letterboxes(
 
 
 @dataclass(frozen=True, slots=True)
+class Faults:
+    """How predictions of a type are wrong.
+
+    Attributes
+    ----------
+    kinds
+        Kind → a clause that describes it to a judge.
+    measure
+        (prediction, truth, labels of the class of interest or None, input of a restoration or
+        None) → faults, with boxes in pixels. The truth has all labels.
+    """
+
+    kinds: Mapping[str, str]
+    measure: Callable[
+        [Any, Any, Collection[str] | None, Pixels | None], Iterable[Fault]
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionType:
     """A prediction type: its record, functions to read and write it, and everything that belongs to
     it.
@@ -307,6 +333,8 @@ class PredictionType:
         photograph.
     misreadings
         Mistakes to try if an import scores low; wrong pairs of files are tried for every type.
+    faults
+        How predictions differ from their ground truth; None if that is not measured.
     tools
         Tools that a judge may call before it answers, in addition to those of all types.
     example
@@ -334,4 +362,5 @@ class PredictionType:
     places: Callable[[Any], FloatArray] | None = None
     misreadings: tuple[Misreading, ...] = ()
     tools: tuple[Tool, ...] = ()
+    faults: Faults | None = None
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

@@ -163,7 +163,12 @@ def _inspect_log(path: Path) -> dict[str, Any]:
     with archive(path, "zip") as members:
         names = [name for name in members.namelist() if PARTS.fullmatch(name)]
         parts = {name: _part(name, members.read(name)) for name in names}
-    return {**parts.pop("header.json", {}), "samples": list(parts.values())}
+    if "header.json" not in parts:
+        raise DataError(
+            f"{path}: must be a finished log of Inspect, got one without header.json: the "
+            "evaluation is running, or was stopped"
+        )
+    return {**parts.pop("header.json"), "samples": list(parts.values())}
 
 
 def _part(name: str, content: bytes) -> dict[str, Any]:

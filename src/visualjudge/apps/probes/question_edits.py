@@ -97,11 +97,13 @@ def doubled(question: Question, k: int, answer: int) -> Question:
         for name in ("annotation_ids", "final_scores", "sources")
     }
     features = None if question.features is None else both(question.features)
+    faults = None if question.faults is None else both(question.faults)
     return replace(
         question,
         images=tuple(images),
         answer=LETTERS[answer],
         features=features,
+        faults=faults,
         **same,  # type: ignore[arg-type]
     )
 

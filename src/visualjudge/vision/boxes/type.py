@@ -1,11 +1,20 @@
 """The prediction type of boxes."""
 
-from visualjudge.vision.boxes import draw, errors, features, misread, record, score
+from visualjudge.vision.boxes import (
+    draw,
+    errors,
+    faults,
+    features,
+    misread,
+    record,
+    score,
+)
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
 from visualjudge.vision.rows import (
+    Faults,
     Metric,
     PredictionType,
     Ranked,
@@ -13,6 +22,7 @@ from visualjudge.vision.rows import (
     combo,
     drawn,
 )
+from visualjudge.vision.scoring.item_faults import KINDS
 
 _DETECTION = (
     *drawn(
@@ -70,4 +80,5 @@ DETECTION = PredictionType(
     look=features.box_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
+    faults=Faults(KINDS, faults.box_faults),
 )

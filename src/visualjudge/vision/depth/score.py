@@ -87,6 +87,21 @@ def note(
     )
 
 
+def log_depths(
+    prediction: DepthMap, truth: DepthMap
+) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """Return the pixels that are valid on both sides, H×W bool, and the logarithms of the predicted
+    depth, aligned by the median, and of the true depth, H×W; 0 elsewhere.
+    """
+    both = _positive(prediction) & _positive(truth)
+    found, real = np.zeros(both.shape), np.zeros(both.shape)
+    if both.any():
+        depth = _depth(truth, both)
+        real[both] = np.log(depth)
+        found[both] = np.log(_aligned(prediction, both, depth, "median"))
+    return both, found, real
+
+
 def _positive(depth: DepthMap) -> BoolArray:
     return depth.valid & (depth.values > 0)
 

@@ -6,12 +6,20 @@ from visualjudge.vision.depth import (
     draw,
     errors,
     errors_matched as matched,
+    faults,
     features,
     misread,
     record,
     score,
 )
-from visualjudge.vision.rows import ErrorType, Metric, PredictionType, Task, drawn
+from visualjudge.vision.rows import (
+    ErrorType,
+    Faults,
+    Metric,
+    PredictionType,
+    Task,
+    drawn,
+)
 
 DEPTH = PredictionType(
     "depth",
@@ -43,4 +51,5 @@ DEPTH = PredictionType(
     look=features.depth_features,
     look_drawn=features.drawn_features,
     misreadings=misread.MISREADINGS,
+    faults=Faults(faults.KINDS, faults.depth_faults),
 )

@@ -12,6 +12,7 @@ from visualjudge.vision.images import (
     draw,
     errors,
     errors_matched as matched,
+    faults,
     features,
     record,
     score,
@@ -19,6 +20,7 @@ from visualjudge.vision.images import (
 from visualjudge.vision.rows import (
     Encoding,
     ErrorType,
+    Faults,
     Metric,
     Misreading,
     PredictionType,
@@ -148,6 +150,7 @@ RESTORATION = replace(
         ),
         ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
     ),
+    faults=Faults(faults.KINDS, faults.image_faults),
     misreadings=(
         Misreading(
             "channels are blue, green, red",

@@ -15,6 +15,7 @@ from visualjudge.vision.masks import (
     draw,
     errors,
     errors_matched as matched,
+    faults,
     features,
     misread,
     record,
@@ -25,6 +26,7 @@ from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import (
     Encoding,
     ErrorType,
+    Faults,
     Metric,
     PredictionType,
     Ranked,
@@ -181,6 +183,7 @@ INSTANCE = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.instances_from_arrays,
+    faults=Faults(faults.INSTANCE_KINDS, faults.instance_faults),
 )
 
 
@@ -309,6 +312,7 @@ SEMANTIC = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.label_map_from_arrays,
+    faults=Faults(faults.SEMANTIC_KINDS, faults.semantic_faults),
 )
 
 _REFERRING = _labelled_pixels(
@@ -381,4 +385,5 @@ REFERRING = PredictionType(
     look=features.mask_features,
     places=record.corners,
     arrays=record.region_from_arrays,
+    faults=Faults(faults.REFERRING_KINDS, faults.referring_faults),
 )

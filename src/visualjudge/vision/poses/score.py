@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import BoolArray, FloatArray
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import OKS_SIGMAS
 from visualjudge.vision.raster.overlaps import check_pairs
@@ -26,43 +27,57 @@ def keypoint_f1(prediction: People, truth: People) -> float:
     Crowds and people without a labelled keypoint need not be found, and predictions inside a
     crowd's box are not wrong. 0..1; 1 if both are empty.
     """
-    real = [
-        person for person in truth.items if not person.iscrowd and person.present.any()
-    ]
+    values, shares = similarities(prediction, truth)
+    columns = np.concatenate([values, shares], axis=1)
+    return mean_f1(columns, np.arange(columns.shape[1]) >= values.shape[1])
+
+
+def similarities(prediction: People, truth: People) -> tuple[FloatArray, FloatArray]:
+    """Return the OKS of n predicted people with the m to be found, shape (n, m), and the share of
+    their keypoints in each of k crowds, shape (n, k).
+    """
+    real = truth.without_crowds().items
     crowds = [person for person in truth.items if person.iscrowd]
     found = list(prediction.items)
     check_pairs(len(found) * len(truth.items))
     points = np.array([person.keypoints[:, :2] for person in found]).reshape(-1, 17, 2)
     present = np.array([person.present for person in found]).reshape(-1, 17)
-    similarity = [_oks(points, present, person) for person in real]
+    columns = [
+        _similarity(points, present, person)[:, person.present].mean(axis=1)
+        for person in real
+    ]
     shares = [_shares_in(found, person) for person in crowds]
-    columns = np.array([*similarity, *shares]).reshape(
-        len(real) + len(crowds), len(found)
+    return (
+        np.array(columns).reshape(len(real), len(found)).T,
+        np.array(shares).reshape(len(crowds), len(found)).T,
     )
-    return mean_f1(columns.T, np.arange(len(columns)) >= len(real))
 
 
-# Return object keypoint similarity between n predictions, (n, 17, 2) and (n, 17), and one ground
-# truth, shape (n,): the mean over the truth's labelled keypoints of exp(−d² / (2·area·(2σ)²)),
-# 0..1. An absent predicted keypoint counts as infinitely far. Source: COCO keypoint evaluation; σ
-# as in pycocotools.
-def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
-    labelled = truth.present
+def keypoint_similarity(found: Person, truth: Person, order: IntArray) -> FloatArray:
+    """Return the similarity of each predicted keypoint with keypoint ``order``, shape (17,), of a
+    ground truth, shape (17,); 0 where either is absent.
+    """
+    real = replace(truth, keypoints=truth.keypoints[order])
+    shares: FloatArray = _similarity(
+        found.keypoints[None, :, :2], found.present[None], real
+    )[0]
+    return shares
+
+
+# Return the similarity of n predictions' keypoints, (n, 17, 2) and (n, 17), with those of one ground
+# truth, shape (n, 17): exp(−d² / (2·area·(2σ)²)), 0..1; 0 for a keypoint that either side lacks.
+# Object keypoint similarity is its mean over the truth's labelled keypoints. Source: COCO keypoint
+# evaluation; σ as in pycocotools.
+def _similarity(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
     area = person_area(truth)
-    if not labelled.any():
-        return np.zeros(len(points))
     if area <= 0:
         raise DataError(
             "persons: the truth must have an area, a bbox or keypoints that span an area, for OKS"
         )
-    gaps = points[:, labelled] - truth.keypoints[labelled, :2]
-    variances = (2 * np.array(OKS_SIGMAS)[labelled]) ** 2
-    exponent: FloatArray = (
-        (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
-    )
-    shares: FloatArray = np.where(present[:, labelled], np.exp(-exponent), 0.0).mean(
-        axis=1
-    )
+    gaps = points - truth.keypoints[:, :2]
+    variances = (2 * np.array(OKS_SIGMAS)) ** 2
+    exponent = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
+    shares: FloatArray = np.where(present & truth.present, np.exp(-exponent), 0.0)
     return shares
 
 

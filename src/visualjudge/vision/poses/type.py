@@ -7,12 +7,14 @@ from visualjudge.vision.poses import (
     draw,
     errors,
     errors_matched as matched,
+    faults,
     misread,
     record,
     score,
 )
 from visualjudge.vision.rows import (
     ErrorType,
+    Faults,
     Metric,
     PredictionType,
     Ranked,
@@ -86,4 +88,5 @@ KEYPOINT = PredictionType(
     context=type_sentence,
     places=record.corners,
     misreadings=misread.MISREADINGS,
+    faults=Faults(faults.KINDS, faults.pose_faults),
 )

@@ -6,7 +6,7 @@ decreasing similarity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,24 @@ from visualjudge.vision.items import LabelledItems
 # 0.50, 0.55, … 0.95, as in COCO's AP.
 THRESHOLDS = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 # Rounding must not keep a similarity below its threshold.
-_REACHED = np.array(THRESHOLDS) - 1e-9
+ROUNDING = 1e-9
+REACHED = np.array(THRESHOLDS) - ROUNDING
 # (n predictions, m ground truths) → (n, m): IoU, or for a crowd region the share of the prediction
 # that lies in it.
 Similarity = Callable[[Sequence[Any], Sequence[Any]], FloatArray]
 
 
-def matched(similarity: FloatArray) -> FloatArray:
-    """Return the similarity of each of n predictions to its own ground truth, shape (n,); 0 without
-    one.
-
-    Pairs of an (n, m) ``similarity`` are matched one to one by decreasing similarity, of equal ones
-    the earlier prediction first, then the earlier ground truth. Those below all thresholds are left
-    out.
+def pairs(
+    similarity: FloatArray, least: float = THRESHOLDS[0]
+) -> Iterator[tuple[int, int, float]]:
+    """Yield (prediction, ground truth, similarity) of an (n, m) ``similarity``, matched one to one
+    by decreasing similarity, of equal ones the earlier prediction first, then the earlier ground
+    truth. Those below ``least`` are left out.
     """
-    reached = np.zeros(len(similarity))
-    first, second = np.nonzero(similarity >= _REACHED[0])
+    first, second = np.nonzero(similarity >= least - ROUNDING)
     values = similarity[first, second]
     order = np.argsort(-values, kind="stable")
+    used = set[int]()
     taken = set[int]()
     for i, j, value in zip(
         first[order].tolist(),
@@ -42,10 +42,25 @@ def matched(similarity: FloatArray) -> FloatArray:
         values[order].tolist(),
         strict=True,
     ):
-        if j not in taken and not reached[i]:
+        if i not in used and j not in taken:
+            used.add(i)
             taken.add(j)
-            reached[i] = value
+            yield i, j, value
+
+
+def matched(similarity: FloatArray) -> FloatArray:
+    """Return the similarity of each of n predictions to its own ground truth (:func:`pairs`), shape
+    (n,); 0 without one.
+    """
+    reached = np.zeros(len(similarity))
+    for i, _, value in pairs(similarity):
+        reached[i] = value
     return reached
+
+
+def lost(similarity: float) -> float:
+    """Return the share of the ten thresholds that a similarity does not reach, 0..1."""
+    return float((similarity < REACHED).mean())
 
 
 def mean_f1(similarity: FloatArray, crowd: BoolArray) -> float:
@@ -89,7 +104,7 @@ def labelled_f1_by_class(
     hits, left_out = _reached(values, crowd)
     chosen = np.array(labels, dtype=np.object_)[:, None]
     ours, theirs = (
-        (chosen == _labels(side)).astype(np.float64) for side in (prediction, truth)
+        (chosen == labels_of(side)).astype(np.float64) for side in (prediction, truth)
     )
     counted = ours @ ~left_out + (theirs @ ~crowd)[:, None]
     shares: list[float] = _f1(ours @ hits, counted).mean(axis=1).tolist()
@@ -102,12 +117,13 @@ def _within_labels(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> tuple[FloatArray, BoolArray]:
     values = similarity(prediction.items, truth.items)
-    return values * (_labels(prediction)[:, None] == _labels(truth)), crowds(
+    return values * (labels_of(prediction)[:, None] == labels_of(truth)), crowds(
         truth.items
     )
 
 
-def _labels(side: LabelledItems) -> np.ndarray:
+def labels_of(side: LabelledItems) -> np.ndarray:
+    """Return the label of each item, shape (n,)."""
     return np.array([item.label for item in side.items], dtype=np.object_)
 
 
@@ -119,8 +135,8 @@ def crowds(items: Sequence[Any]) -> BoolArray:
 # Return whether each prediction is right, and whether it is not counted, at each threshold, both of
 # shape (n, thresholds).
 def _reached(similarity: FloatArray, crowd: BoolArray) -> tuple[BoolArray, BoolArray]:
-    hits = matched(similarity[:, ~crowd])[:, None] >= _REACHED
-    inside = similarity[:, crowd].max(axis=1, initial=0.0)[:, None] >= _REACHED
+    hits = matched(similarity[:, ~crowd])[:, None] >= REACHED
+    inside = similarity[:, crowd].max(axis=1, initial=0.0)[:, None] >= REACHED
     return hits, inside & ~hits
 
 

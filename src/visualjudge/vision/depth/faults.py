@@ -1,0 +1,68 @@
+"""Faults of depth maps: the regions where the aligned depth is worst, and how it is wrong there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import cv2
+import numpy as np
+
+from visualjudge.core.records import BoolArray, Fault, FloatArray, Pixels
+from visualjudge.vision.depth.record import DepthMap
+from visualjudge.vision.depth.score import RATIO, log_depths
+from visualjudge.vision.raster.regions import worst_regions
+
+KINDS = {
+    "scale": "a region is too near or too far",
+    "blur": "edges are blurred or details are lost",
+    "noise": "depth is grainy",
+    "ordinal": "near and far are exchanged in a region",
+}
+# Mean relative error of a region that counts as a fault.
+LEAST = 0.05
+# Scale of details, as a share of the longer side.
+DETAIL = 1 / 32
+# Correlation of the logarithms above which near and far are not exchanged.
+PARALLEL = 0.3
+
+
+def depth_faults(
+    prediction: DepthMap,
+    truth: DepthMap,
+    _labels: Collection[str] | None,
+    _given: Pixels | None,
+) -> Iterator[Fault]:
+    """Yield the worst regions after alignment of the medians.
+
+    A fault's weight is the sum of its pixels' absolute log ratios, each divided by log 1.25 (δ1's
+    threshold) and at most 1, as a share of the valid pixels. Its kind: ``ordinal`` if most pixels
+    are on the other side of the median, otherwise ``blur`` or ``noise`` if most detail is lost or
+    new, otherwise ``scale``.
+    """
+    known, found, real = log_depths(prediction, truth)
+    sigma = DETAIL * max(known.shape)
+    detail, true = _details(found, known, sigma), _details(real, known, sigma)
+    middle = np.median(real[known]) if known.any() else 0.0
+    new = detail - true
+    for box, part in worst_regions(np.abs(found - real), known, LEAST):
+        inside = part & known
+        change = (found - real)[inside]
+        weight = np.minimum(np.abs(change) / np.log(RATIO), 1).sum()
+        ours, theirs = found[inside] - middle, real[inside] - middle
+        product = np.mean(ours * theirs) - ours.mean() * theirs.mean()
+        parallel = product > PARALLEL * np.std(ours) * np.std(theirs)
+        if np.mean(ours * theirs < 0) > 0.5 and not parallel:
+            kind = "ordinal"
+        elif np.var(detail[inside]) < np.var(true[inside]) / 2:
+            kind = "blur"
+        elif np.var(new[inside]) > np.mean((change - new[inside]) ** 2):
+            kind = "noise"
+        else:
+            kind = "scale"
+        yield Fault(kind, box, float(weight / np.count_nonzero(known)))
+
+
+def _details(values: FloatArray, known: BoolArray, sigma: float) -> FloatArray:
+    total = cv2.GaussianBlur(values, (0, 0), sigma)
+    weight = cv2.GaussianBlur(known.astype(np.float64), (0, 0), sigma)
+    return np.where(known, values - total / np.maximum(weight, 1e-9), 0.0)

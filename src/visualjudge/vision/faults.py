@@ -1,0 +1,84 @@
+"""How a prediction differs from its ground truth: kinds, places and weights. The measures are in
+``vision/<type>/faults.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.records import Fault, Pixels
+from visualjudge.vision.predictions import Prediction, type_of
+
+# An annotation states its heaviest faults, so that dense images do not fill a dataset.
+MOST_FAULTS = 100
+_STATED = TypeAdapter(tuple[Fault, ...] | None)
+
+
+def kinds_of(task: str) -> Mapping[str, str]:
+    """Return the kinds of faults of a task's predictions, each with a clause that describes it;
+    empty without a measure.
+    """
+    row = type_of(task).faults
+    return {} if row is None else row.kinds
+
+
+def faults_of(
+    task: str,
+    prediction: Prediction,
+    truth: Prediction,
+    labels: Collection[str] | None = None,
+    given: Pixels | None = None,
+) -> dict[str, Any]:
+    """Return the ``metadata`` of an annotation about its faults: ``{"faults": […]}``, heaviest
+    first, with boxes in pixels to one decimal; empty if its type has no measure or the sides cannot
+    be compared.
+
+    Parameters
+    ----------
+    prediction
+        What the annotation shows: only items of ``labels``.
+    truth
+        The ground truth with all labels.
+    labels
+        The class of interest; None = all.
+    given
+        The input of a restoration, H×W×3 uint8 RGB.
+    """
+    row = type_of(task).faults
+    if row is None:
+        return {}
+    try:
+        measured = sorted(
+            row.measure(prediction, truth, labels, given), key=lambda one: -one.weight
+        )
+    except DataError:
+        return {}
+    heaviest = [
+        {
+            "kind": one.kind,
+            "box": [round(float(v), 1) for v in one.box],
+            "weight": round(float(one.weight), 4),
+        }
+        for one in measured[:MOST_FAULTS]
+    ]
+    return {"faults": [one for one in heaviest if one["weight"]]}
+
+
+def stated_faults(metadata: Mapping[str, Any]) -> tuple[Fault, ...] | None:
+    """Return the faults in the ``metadata`` of an annotation; None if it states none.
+
+    Raises
+    ------
+    ValueError
+        If they are malformed.
+    """
+    try:
+        return _STATED.validate_python(metadata.get("faults"))
+    except ValidationError as error:
+        place, reason = first_problem(error)
+        raise ValueError(": ".join((".".join(("faults", *place)), reason))) from None

@@ -1,0 +1,116 @@
+"""Faults of masks: of instances named as in TIDE, of label maps and of a referred region."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import cv2
+import numpy as np
+
+from visualjudge.core.records import BoolArray, Fault, Pixels
+from visualjudge.vision.masks.record import Instance, Masks
+from visualjudge.vision.masks.score import mask_similarity, region_iou
+from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.raster.regions import regions
+from visualjudge.vision.scoring.item_faults import KINDS, around, item_faults
+from visualjudge.vision.scoring.matching import lost
+
+Labels = Collection[str] | None
+INSTANCE_KINDS = {**KINDS, "boundary": "an outline is inaccurate"}
+SEMANTIC_KINDS = {
+    "classification": "a region has the wrong label",
+    "boundary": "a boundary between regions is inaccurate",
+    "missed": "a region has no label",
+    "background": "a label covers regions of other classes, and its class is not there",
+}
+REFERRING_KINDS = {
+    "wrong_instance": "another object is marked",
+    "boundary": "the outline is inaccurate",
+    "localization": "the mask is shifted",
+    "missed": "a part of the object is not marked",
+}
+# Half the width of a strip along a boundary, as a share of the longer side.
+STRIP = 0.06
+# Share of a mask inside the ground truth from which the rest of the object is missing.
+INSIDE = 0.99
+
+
+def instance_faults(
+    prediction: Masks, truth: Masks, labels: Labels, _given: Pixels | None
+) -> Iterator[Fault]:
+    """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by IoU of
+    masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
+    """
+    return item_faults(
+        prediction, truth, labels, mask_similarity, lambda item: item.mask.box, _shifted
+    )
+
+
+# Return "localization" if moving the mask's centre to that of the ground truth at least halves
+# what is lost, otherwise "boundary".
+def _shifted(item: Instance, real: Instance) -> str:
+    mask, other = item.mask.dense(), real.mask.dense()
+    down, across = np.argwhere(other).mean(axis=0) - np.argwhere(mask).mean(axis=0)
+    move = np.array([[1, 0, round(across)], [0, 1, round(down)]], dtype=np.float32)
+    moved = cv2.warpAffine(mask.astype(np.uint8), move, mask.shape[::-1]) > 0
+    left, before = 1 - _iou(moved, other), 1 - _iou(mask, other)
+    return "localization" if left <= before / 2 else "boundary"
+
+
+def _iou(first: BoolArray, second: BoolArray) -> float:
+    union = float(np.count_nonzero(first | second))
+    return np.count_nonzero(first & second) / max(union, 1.0)
+
+
+def semantic_faults(
+    prediction: Masks, truth: Masks, _labels: Labels, _given: Pixels | None
+) -> Iterator[Fault]:
+    """Yield the regions of wrong pixels. A fault's weight is its share of the labelled pixels.
+
+    A wrong region beside right pixels of its label, and nowhere wider than a strip of 12 % of the
+    longer side, is ``boundary``. A region of a label that the ground truth lacks is ``background``
+    if it covers several labels. Pixels without a label in the ground truth are ignored.
+    """
+    real, found = truth.union_by_label(), prediction.union_by_label()
+    empty = np.zeros(truth.size, dtype=np.bool_)
+    labelled = np.logical_or.reduce([empty, *real.values()])
+    total = float(np.count_nonzero(labelled))
+    unseen = labelled & ~np.logical_or.reduce([empty, *found.values()])
+    for box, part in regions(unseen):
+        yield Fault("missed", box, np.count_nonzero(part) / total)
+    for label, shown in found.items():
+        right = shown & real.get(label, empty)
+        near = cv2.dilate(right.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+        for box, part in regions(shown & labelled & ~right):
+            kind = "classification"
+            if (part & near).any() and _is_strip(part):
+                kind = "boundary"
+            elif label not in real and sum((part & m).any() for m in real.values()) > 1:
+                kind = "background"
+            yield Fault(kind, box, np.count_nonzero(part) / total)
+
+
+def _is_strip(part: BoolArray) -> bool:
+    framed = np.pad(part, 1).astype(np.uint8)
+    depth = float(cv2.distanceTransform(framed, cv2.DIST_L2, 3).max())
+    return bool(depth <= STRIP * max(part.shape))
+
+
+def referring_faults(
+    prediction: Masks, truth: Masks, _labels: Labels, _given: Pixels | None
+) -> Iterator[Fault]:
+    """Yield the fault of a referred region, if it has any; its weight is the share of COCO's
+    thresholds that the IoU does not reach.
+    """
+    (item,), (real,) = prediction.items, truth.items
+    mask, other = item.mask.dense(), real.mask.dense()
+    wrong = mask & ~other
+    apart = [part for _, part in regions(mask) if not (part & other).any()]
+    strange = np.logical_or.reduce([np.zeros_like(mask), *apart])
+    if 2 * np.count_nonzero(strange) > np.count_nonzero(wrong):
+        kind, place = "wrong_instance", mask_from_array(strange).box
+    elif np.count_nonzero(wrong) <= (1 - INSIDE) * np.count_nonzero(mask):
+        kind, place = "missed", mask_from_array(other & ~mask).box
+    else:
+        kind, place = _shifted(item, real), around(item.mask.box, real.mask.box)
+    yield Fault(kind, place, lost(region_iou(prediction, truth)))
