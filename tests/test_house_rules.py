@@ -71,7 +71,7 @@ OVER: dict[str, int] = {
     "vision": 4500,
     "formats and data": 2950,
     "prompts": 480,
-    "dataset": 1690,
+    "dataset": 1700,
     "clients": 1950,
     "replies": 780,
     "judges": 1450,
