@@ -9,12 +9,12 @@ import typer
 
 from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, write
-from visualjudge.options import MeasureOptions
+from visualjudge.options import AnswerOptions
 
 
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    options: MeasureOptions,
+    options: AnswerOptions,
     details: Annotated[
         bool,
         typer.Option(help="Also each task, each check, the sources and their order."),
@@ -33,7 +33,8 @@ def card(
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
-    if pairs and all(pair.truth is None for pair in pairs):
+    unknown = bool(pairs) and all(pair.truth is None for pair in pairs)
+    if unknown or judge.models.shape == "no_truth":
         following("label", runs[0], *moved, "--out", "next.csv")
     elif undecided and judge.models.state != "no":
         task = (

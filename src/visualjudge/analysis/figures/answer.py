@@ -10,7 +10,7 @@ from dataclasses import replace
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
 from visualjudge.analysis.decisions.may_rank_models import KIND, System
-from visualjudge.analysis.decisions.model_answer import ANSWER, SHORT
+from visualjudge.analysis.decisions.model_answer import ANSWER
 from visualjudge.analysis.decisions.pairs_of_models import (
     resolution,
     separated,
@@ -41,7 +41,7 @@ from visualjudge.core.text_tables import Table
 TASK = Layout[Answer](
     Column(None, "judge", "Judge"),
     named("task", "Task", plain_name, text=True),
-    Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
+    Column(None, "models.word", "Answer"),
     Column(None, "models", "Pairs separated", separated),
     Column(None, "models", "Resolution", resolution),
     of_row("Accuracy", lambda task: task.checks[0].shown),
@@ -124,7 +124,7 @@ def _section(shown: Shown) -> Section:
     table = tasks_table([judge[CARDS] for judge in shown.judges])
     return Section(
         "answers",
-        "May I rank models of a single task?",
+        "What holds for a single task?",
         asked=[replace(table, title="")],
     )
 

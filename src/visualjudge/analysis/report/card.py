@@ -14,6 +14,7 @@ from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.answer import CARDS, tasks_table
 from visualjudge.analysis.figures.benchmarks import BENCHMARKS, benchmarks_table
 from visualjudge.analysis.figures.comparisons import MOVED
+from visualjudge.analysis.figures.scoring import ranges_table, scores_table
 from visualjudge.analysis.results import Analysis
 from visualjudge.core.escaping import for_html
 from visualjudge.core.jsons import Json
@@ -62,7 +63,10 @@ class Card:
         for own in self.judges:
             yield (own.answer, *own.remarks.lines)
             yield pairs_table(own.models)
-            yield from _rest(own) if details else [(open_checks(own.checks),)]
+            scores = own.scores
+            if scores is not None:
+                yield scores_table("", scores)
+            yield from _rest(own) if details else [(open_checks(own.shown_checks),)]
 
     def _repr_html_(self) -> str:
         return "".join(
@@ -89,7 +93,9 @@ def _text(parts: Iterator[Part]) -> str:
 
 
 def _rest(own: JudgeCard) -> Iterator[Part]:
-    yield checks_table({own.judge: own.checks})
+    yield checks_table({own.judge: own.shown_checks})
+    if own.scores is not None:
+        yield ranges_table(own.judge, own.scores)
     if own.system.main:
         yield sources_table(own.system.main)
     yield own.result.sentences
