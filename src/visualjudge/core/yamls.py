@@ -11,8 +11,8 @@ from visualjudge.core.untrusted import BOUNDS, read_file
 _BOUND = BOUNDS["yaml"]
 
 
-def read_yaml(path: str | Path) -> Any:
-    """Return the value of a YAML file.
+def read_yaml(path: str | Path, *, texts: bool = False) -> Any:
+    """Return the value of a YAML file; with ``texts``, every scalar as text: ``yes`` is a word.
 
     Raises
     ------
@@ -23,7 +23,7 @@ def read_yaml(path: str | Path) -> Any:
 
     text = yaml_text(path)
     try:
-        return yaml.load(text, Loader=_loader())
+        return yaml.load(text, Loader=_loader("BaseLoader" if texts else "SafeLoader"))
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise _unreadable(path, error) from None
 
@@ -63,10 +63,10 @@ def _check(text: str) -> None:
             )
 
 
-def _loader() -> Any:
+def _loader(name: str = "SafeLoader") -> Any:
     import yaml
 
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return getattr(yaml, f"C{name}", getattr(yaml, name))
 
 
 def _unreadable(path: str | Path, error: Exception) -> DataError:
