@@ -65,6 +65,7 @@ VERDICT_SCHEMA: ColumnTypes = {
     "published_right": pl.Boolean,
     "rater": WORD,
     "purpose": WORD,
+    "criteria": pl.String,
 }
 
 
@@ -163,6 +164,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             v.cause,
             *((v.served.model, v.served.fingerprint) if v.served else (None, None)),
             *_extra(v.extra),
+            None if v.criteria is None else orjson.dumps(dict(v.criteria)).decode(),
         )
         for v in verdicts
     ]

@@ -27,18 +27,18 @@ class Deciding:
 
     ``kinds`` are those by which the worse option loses most (several only if equal), or "none" of
     a scoring question without faults. ``places`` are the worse option's faults that the better one
-    does not share, the heaviest first, in thousandths of the image. ``area`` is that of the
-    heaviest one's box in pixels as shown; None without a place.
+    does not share, the heaviest first, in thousandths of the image; None if its size is not known.
+    ``area`` is that of the heaviest one's box in pixels as shown; None without a place.
     """
 
     kinds: tuple[str, ...]
-    places: tuple[Xyxy, ...]
+    places: tuple[Xyxy, ...] | None
     area: float | None
 
 
-def deciding(question: Question, size: Size) -> Deciding | None:
-    """Return the faults that decide a question whose images are of (height, width) ``size``; None
-    if no faults are stated, or none distinguishes the options.
+def deciding(question: Question, size: Size | None) -> Deciding | None:
+    """Return the faults that decide a question whose images are of (height, width) ``size``, if
+    known; None if no faults are stated, or none distinguishes the options.
     """
     if question.faults is None or question.question_type == "ranking":
         return None
@@ -59,12 +59,14 @@ def deciding(question: Question, size: Size) -> Deciding | None:
     shared = {(one.kind, one.box) for one in better}
     own = [one for one in worse if (one.kind, one.box) not in shared]
     heaviest = sorted(own, key=lambda one: (one.kind not in kinds, -one.weight))
-    boxes = [in_thousandths(one.box, size) for one in heaviest]
+    places = None
+    if size is not None:
+        places = tuple(in_thousandths(one.box, size) for one in heaviest)
     area = None
     if heaviest:
         x1, y1, x2, y2 = heaviest[0].box
         area = (x2 - x1) * (y2 - y1)
-    return Deciding(kinds, tuple(boxes), area)
+    return Deciding(kinds, places, area)
 
 
 def _weights(faults: Sequence[Fault]) -> Counter[str]:

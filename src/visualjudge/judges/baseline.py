@@ -158,7 +158,7 @@ class SimulatedJudge(OfflineJudge):
         if self.oracle is not None:
             stated = self.oracle.reason
             skill = self.oracle.right if stated is None else stated
-        facts = deciding(ask.question, self._sizes(ask.question) or (1, 1))
+        facts = deciding(ask.question, self._sizes(ask.question))
         values = {}
         for one in rubric.of(ask.question):
             key = ask.question.id, ask.order, ask.repeat, one.id
@@ -192,7 +192,7 @@ class SimulatedJudge(OfflineJudge):
             "model": self.model,
             "parameters": {
                 "seed": self.seed,
-                **({} if self.rubric is None else {"rubric": self.rubric.name}),
+                **({} if self.rubric is None else {"rubric": self.rubric.json()}),
             },
         }
 

@@ -25,6 +25,8 @@ def right_values(
     if facts is None:
         return []
     if criterion.answer == "place":
+        if facts.places is None:
+            return []
         return [[round(v) for v in box] for box in facts.places[:1]] or [NONE]
     of_faults = (
         isinstance(criterion.answer, Choice) and criterion.answer.choice == FAULTS

@@ -352,7 +352,7 @@ class QuestionJudge:
         how |= {"ties": True} if self.ties else {}
         how |= {"read": self.read} if self.read != "all" else {}
         if self.rubric is not None:
-            how |= {"rubric": self.rubric.name, "rubric_sha256": self.rubric.digest}
+            how |= {"rubric": self.rubric.json()}
         if self.tools is not None:
             how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
         if self.extractor is not None:

@@ -6,7 +6,6 @@ Built-in ones are ``<name>/<version>.yaml`` below ``prompts/rubrics``.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.jsons import Json
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, Question, QuestionType
-from visualjudge.core.untrusted import read_file
 from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.faults import kinds_of
@@ -125,11 +123,15 @@ class _File(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """A list of criteria with a name, a version and the SHA-256 of its file."""
+    """A list of criteria; ``name`` has its version, as in ``reason@v1``."""
 
     name: str
     criteria: tuple[Criterion, ...]
-    digest: str = ""
+
+    def json(self) -> Json:
+        """Return the rubric as ``run.json`` states it; :func:`rubric_of_json` reads it."""
+        asked = [one.model_dump(exclude_defaults=True) for one in self.criteria]
+        return {"name": self.name, "criteria": asked}
 
     def of(self, question: Question) -> tuple[Criterion, ...]:
         """Return the criteria that are asked with a question."""
@@ -262,5 +264,16 @@ def read_rubric(path: Path) -> Rubric:
                 f"{path}: {one.id}: scale must have its lower end first, got "
                 f"[{low:g}, {high:g}]"
             )
-    digest = hashlib.sha256(read_file(path, "yaml")).hexdigest()
-    return Rubric(f"{file.rubric}@{file.version}", file.criteria, digest)
+    return Rubric(f"{file.rubric}@{file.version}", file.criteria)
+
+
+def rubric_of_json(stated: Any) -> Rubric:
+    """Return the rubric that ``run.json`` states.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it states none.
+    """
+    criteria = tuple(Criterion.model_validate(one) for one in stated["criteria"])
+    return Rubric(str(stated["name"]), criteria)
