@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.report.card import CARD, card_of
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import accuracy_of, counted
 from visualjudge.cli.main import app
@@ -133,13 +133,13 @@ def test_metrics_and_the_card_count_as_by_hand(study: Study) -> None:
     for task, counts in study.by_task.items():
         assert (cells[task]["n"], cells[task]["failed"]) == (counts.n, counts.failed)
         assert cells[task]["accuracy"] == pytest.approx(counts.accuracy)
-    card = CARD.json(card_of(study.analysis))["judges"][0]
+    card = card_of(study.analysis).metrics["judges"][0]
     checks = {line["name"]: line["value"] for line in card["checks"]}
     assert checks["failed"] == pytest.approx(whole.failed / whole.n)
     tasks = {
         row["task"]: line["value"]
         for row in card["tasks"]
-        for line in row["card"]["checks"]
+        for line in row["checks"]
         if line["name"] == "macro_accuracy"
     }
     assert tasks == pytest.approx(

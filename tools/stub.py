@@ -29,6 +29,7 @@ def stub() -> str:
     functions = []
     for name, home in sorted(visualjudge._HOMES.items()):
         value = getattr(visualjudge, name)
+        value = getattr(value, "__wrapped__", value)
         if inspect.isfunction(value) and hasattr(value, "__signature__"):
             functions.append(_function(name, value, imports))
         else:

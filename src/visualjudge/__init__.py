@@ -10,7 +10,8 @@ Data flows from top to bottom, one package a step::
     formats                   files of others: a file for each format
     data         PREDICTIONS  data folders: reading, writing, importing
     prompts      PROMPT       versioned assets; the only place where prompt text lives
-    options                   what judging, building and measuring can be told, declared once
+    options                   what judging, building and measuring can be told, declared once;
+    arguments                 the types of what public functions are given
     dataset      SAMPLE       groups, pairs, rankings; the dataset on disk; exports
     clients      ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits
     replies      READ         a reply's value, or why it has none: the only readers of replies
@@ -97,6 +98,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'visualjudge' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
+    if callable(value) and not isinstance(value, type):
+        value = importlib.import_module("visualjudge.arguments").checked(value, name)
     globals()[name] = value
     return value
 

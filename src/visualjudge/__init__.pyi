@@ -112,6 +112,7 @@ def analyse(
     where: Sequence[str] | None = ...,
     dataset: str | Path | None = ...,
     seed: int = ...,
+    bar: Sequence[str] | None = ...,
 ) -> Study: ...
 def build(
     data: Data | str | Path,
@@ -152,6 +153,7 @@ def card(
     where: Sequence[str] | None = ...,
     dataset: str | Path | None = ...,
     seed: int = ...,
+    bar: Sequence[str] | None = ...,
 ) -> Card: ...
 def judge(
     dataset: Dataset | str | Path,

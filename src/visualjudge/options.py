@@ -319,3 +319,12 @@ class MeasureOptions(Selection):
     )
     seed: int = 0
     """Seed of the bootstrap over images."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions(MeasureOptions):
+    """What is measured, and what scores and choices must reach to be used."""
+
+    bar: tuple[str, ...] = option(
+        (), "What to reach: spearman=, error=, accuracy=.", "NAME=…"
+    )

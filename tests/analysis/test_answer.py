@@ -152,7 +152,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
             card(asked, [said(q, "tie") for q in asked]),
         ),
         "nameless": (
-            "Not known: no question compares two named sources of one task; it is right in 9",
+            "Yes: it is right in 9",
             card([replace(question, sources=(None, None)) for question in asked], good),
         ),
         "scores": ("In part: 2 of 3 pairs", card(scores, scores_of(scores, 0.8))),
@@ -228,6 +228,7 @@ def test_each_task_has_its_own_answer_in_the_same_form() -> None:
     assert [task.models.state for task in found.tasks] == ["too_few", "yes"]
     shown = ANSWER.json(found.models)
     assert set(shown) == {
+        "shape",
         "state",
         "sentence",
         "resolution",

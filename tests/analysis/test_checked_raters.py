@@ -88,7 +88,11 @@ def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> N
     verdicts = [*(said(q, "A") for q in QUESTIONS[:12]), said(QUESTIONS[12], 7.0)]
     judge = write_run(tmp_path / "vlm", tmp_path / "ds", verdicts)
     results = analyse([judge, people])
-    (row,) = results[COMPARISONS]
+    row, *of_scores = results[COMPARISONS]
+    assert [(one.measure, one.verdicts) for one in of_scores] == [
+        ("spearman", 2),
+        ("mae", 2),
+    ]
     assert (row.verdicts, row.accuracy_a, row.accuracy_b, row.gap.value) == (
         24,
         1.0,

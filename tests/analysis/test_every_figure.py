@@ -223,6 +223,7 @@ def differences(analysis: Analysis) -> list[Row]:
             row["images"],
         ]
         for row in rows
+        if row["measure"] == "accuracy"
     ]
 
 

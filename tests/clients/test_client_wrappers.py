@@ -107,7 +107,7 @@ def test_retry_after_is_waited_for_in_full() -> None:
 
 def test_a_retry_after_beyond_patience_is_reported_at_once() -> None:
     waits = Waits()
-    with pytest.raises(ApiError):
+    with pytest.raises(TransportError, match="tomorrow; it asks to wait 90,000 s"):
         run(
             Retrying(
                 ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]),

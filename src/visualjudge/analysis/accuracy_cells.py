@@ -128,16 +128,6 @@ def image_sums(
     )
 
 
-def means_of(sums: ImageSums, top: str, bottom: str) -> list[Estimate]:
-    """Σ top / Σ bottom of each cell, for values without bounds."""
-    value, found = sums.ratio(top, bottom)
-    ends = estimate.mean_ends(value, found)
-    return [
-        estimate_of(value, found, ends, int(n), k)
-        for k, n in enumerate(sums.total(bottom))
-    ]
-
-
 def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
     """Σ ``gap`` / Σ ``n`` of each cell, a difference of two shares of the same cases, of which
     ``apart`` differ, and its p.

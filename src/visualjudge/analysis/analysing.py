@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from visualjudge.analysis.figures import every_figure
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.results import Analysis
+from visualjudge.analysis.statistics.score_bar import bar_of
 from visualjudge.analysis.study_table import Study
-from visualjudge.options import MeasureOptions, keywords
+from visualjudge.options import AnswerOptions, keywords
 
 Progress = Callable[[str], None]
 
 
-@keywords(MeasureOptions)
+@keywords(AnswerOptions)
 def analyse(
     runs: Sequence[str | Path],
     *,
-    options: MeasureOptions,
+    options: AnswerOptions,
     progress: Progress | None = None,
 ) -> Analysis:
     """Analyse run folders.
@@ -33,6 +35,9 @@ def analyse(
         Seed of the bootstrap over images for the interval of the calibration error.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+    bar
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
+        of choices between unnamed options.
     progress
         Is told what is computed. Without it, figures are computed when they are read.
 
@@ -45,7 +50,8 @@ def analyse(
     """
     if progress is not None:
         progress("reading verdicts")
-    return analyse_study(load_study(runs, options=options), progress=progress)
+    study = replace(load_study(runs, options=options), bar=bar_of(options.bar))
+    return analyse_study(study, progress=progress)
 
 
 def analyse_study(study: Study, *, progress: Progress | None = None) -> Analysis:

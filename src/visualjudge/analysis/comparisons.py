@@ -7,6 +7,7 @@ cannot see: this says nothing about the other judge.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
@@ -16,8 +17,9 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import gaps, image_sums
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
+from visualjudge.analysis.score_comparisons import common_scores, score_gaps
 from visualjudge.analysis.study_table import Study
-from visualjudge.analysis.value_and_interval import NOTHING, Estimate, unknown
+from visualjudge.analysis.value_and_interval import NO_TRUTH, NOTHING, Estimate, unknown
 from visualjudge.core.records import IntArray
 from visualjudge.judges.registry import LOCAL
 
@@ -36,8 +38,9 @@ class TaskGap:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b,
-    also ``by_task``, and ``kappa`` Cohen's κ of their answers, where both gave one.
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` is a minus b in
+    the ``measure`` ("accuracy", "spearman" or "mae"), also ``by_task``, and ``kappa`` Cohen's κ of
+    their answers, where both gave one. ``value_a`` and ``value_b`` are the measure of each.
     """
 
     a: str
@@ -53,6 +56,9 @@ class Comparison:
     p_holm: float | None = None
     by_task: tuple[TaskGap, ...] = ()
     kappa: Estimate = NOTHING
+    measure: str = "accuracy"
+    value_a: float | None = None
+    value_b: float | None = None
 
     @property
     def without_truth(self) -> Comparison:
@@ -115,7 +121,8 @@ def compare(study: Study, i: int, j: int) -> Comparison:
     columns = zip(names, ("usable", "usable_b"), strict=True)
     silent = [name for name, usable in columns if not both[usable].any()]
     if both.is_empty() or silent:
-        why = "no question in common"
+        shared = _overlap(study.asked[i], study.asked[j]) > 0
+        why = "no pairs in common" if shared else "no question in common"
         if not both.is_empty():
             why += f" has an answer of {' and '.join(silent)}"
         nothing = Estimate(None, None, both.height, both["cluster"].n_unique(), why)
@@ -153,6 +160,8 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
         figure,
         accuracy_a=right / n,
         accuracy_b=right_b / n,
+        value_a=right / n,
+        value_b=right_b / n,
         p=p,
         only_a_right=(apart + more) // 2,
         only_b_right=(apart - more) // 2,
@@ -183,36 +192,86 @@ def comparisons(study: Study) -> tuple[Comparison, ...]:
     more than :data:`COMPARED`. p is adjusted by Holm among pairs of real judges, and separately
     among pairs with a simulated judge.
     """
-    twos = _twos(study)
-    rows = [compare(study, i, j) for i, j in twos]
-    real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
-    adjusted = _adjusted([row.p for row in rows], real)
+    rows: list[Comparison] = []
+    families: list[Family] = []
+    for i, j in _twos(study):
+        simulated = study.runs[i].simulated or study.runs[j].simulated
+        found = compared(study, i, j)
+        rows += found
+        families += [(row.measure, simulated) for row in found]
+    adjusted = _adjusted([row.p for row in rows], families)
     tasks = [
-        (told, held)
-        for row, held in zip(rows, real, strict=True)
-        for told in row.by_task
+        (gap.p, family)
+        for row, family in zip(rows, families, strict=True)
+        for gap in row.by_task
     ]
-    of_tasks = iter(
-        _adjusted([told.p for told, _ in tasks], [held for _, held in tasks])
-    )
+    of_tasks = iter(_adjusted([p for p, _ in tasks], [family for _, family in tasks]))
     return tuple(
         replace(
             row,
             p_holm=p,
-            by_task=tuple(replace(told, p_holm=next(of_tasks)) for told in row.by_task),
+            by_task=tuple(replace(gap, p_holm=next(of_tasks)) for gap in row.by_task),
         )
         for row, p in zip(rows, adjusted, strict=True)
     )
 
 
-def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
-    families = (
-        holm(
-            [one if held is family else None for one, held in zip(p, real, strict=True)]
+Family = tuple[str, bool]
+"""A measure, and whether a simulated judge is compared."""
+
+
+def _adjusted(
+    p: Sequence[float | None], families: Sequence[Family]
+) -> list[float | None]:
+    """Return p adjusted by Holm within each family."""
+    out: list[float | None] = [None] * len(p)
+    for family in set(families):
+        places = [k for k, own in enumerate(families) if own == family]
+        for k, adjusted in zip(places, holm([p[k] for k in places]), strict=True):
+            out[k] = adjusted
+    return out
+
+
+def compared(study: Study, i: int, j: int) -> list[Comparison]:
+    """Compare judges ``i`` and ``j`` by their common pairs, and by their common scores."""
+    pairs, scores = compare(study, i, j), by_scores(study, i, j)
+    return [pairs, *scores] if pairs.questions or not scores else scores
+
+
+def by_scores(study: Study, i: int, j: int) -> list[Comparison]:
+    """Compare judges by their scores of the same items; nothing without any."""
+    both = common_scores(study, i, j)
+    names = (study.runs[i].name, study.runs[j].name)
+    questions = both["question"].n_unique()
+    if both.is_empty():
+        return []
+    images = both["cluster"].n_unique()
+    if both["truth"].null_count() == both.height:
+        nothing = Estimate(None, None, both.height, images, NO_TRUTH)
+        return [Comparison(*names, questions, both.height, nothing, measure="spearman")]
+    known = both.drop_nulls("truth")
+    out = []
+    for measure, gaps_ in score_gaps(study, known):
+        (_, a, b), *tasks = gaps_
+        by_task = [
+            TaskGap(task, (own - other).estimate, (own - other).p)
+            for task, own, other in tasks
+        ]
+        gap = a - b
+        out.append(
+            Comparison(
+                *names,
+                questions,
+                both.height,
+                gap.estimate,
+                p=gap.p,
+                by_task=tuple(by_task),
+                measure=measure,
+                value_a=a.value,
+                value_b=b.value,
+            )
         )
-        for family in (True, False)
-    )
-    return [a if b is None else b for a, b in zip(*families, strict=True)]
+    return out
 
 
 def _twos(study: Study) -> list[tuple[int, int]]:

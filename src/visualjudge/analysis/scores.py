@@ -7,19 +7,23 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import estimate
 from visualjudge.analysis.accuracy_cells import (
     ImageSums,
-    estimate_of,
     image_sums,
-    means_of,
 )
 from visualjudge.analysis.statistics import correlation
+from visualjudge.analysis.statistics.score_agreement import Scores, image_groups
+from visualjudge.analysis.statistics.score_ranges import (
+    NO_RANGES,
+    ScoreRanges,
+    score_ranges,
+)
 from visualjudge.analysis.study_table import ordered
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate, unknown
 from visualjudge.core.records import LETTERS, FloatArray
@@ -38,29 +42,34 @@ class Ranking:
 @dataclass(frozen=True)
 class Scoring:
     """Scoring questions: numbers from 0 to 10. ``within`` is the part that reflects the judge's own
-    ability: the mean τ-b inside groups of one image, 0 in a group that it cannot tell apart.
+    ability: the mean τ-b inside groups of one image, 0 in a group that it cannot tell apart. The
+    others are those of :class:`~visualjudge.analysis.statistics.score_agreement.Scores`.
     """
 
     n: int
     failed: int
     within: Estimate
-    spearman: Estimate
-    pearson: Estimate
-    mae: Estimate
-    bias: Estimate
+    spearman: Estimate = NOTHING
+    pearson: Estimate = NOTHING
+    mae: Estimate = NOTHING
+    bias: Estimate = NOTHING
+    exact: Estimate = NOTHING
+    within_one: Estimate = NOTHING
+    saturation: Estimate = NOTHING
+    constant_mae: Estimate = NOTHING
+    gain: Estimate = NOTHING
+    ranges: ScoreRanges = NO_RANGES
+    tasks: Mapping[str, Scoring] = field(default_factory=dict)
 
     @property
     def without_truth(self) -> Scoring:
         """The figures that need no true scores."""
-        spearman, mae = unknown(self.spearman), unknown(self.mae)
-        return replace(
-            self,
-            within=unknown(self.within),
-            spearman=spearman,
-            pearson=spearman,
-            mae=mae,
-            bias=mae,
-        )
+        known: Any = {name: unknown(getattr(self, name)) for name in OF_TRUTH}
+        return replace(self, **known, ranges=NO_RANGES)
+
+
+OF_SCORES = ("spearman", "pearson", "mae", "bias", "constant_mae", "gain")
+OF_TRUTH = ("within", *OF_SCORES, "exact", "within_one")
 
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -83,7 +92,7 @@ SCORED = (*GROUP, "cluster", "usable", "number", "truth")
 NO_RANKING = Ranking(0, NOTHING, NOTHING, NOTHING)
 UNREAD = Estimate(None, None, 0, 0, "no reply could be read")
 NOT_WITHIN = Estimate(None, None, 0, 0, "no image with two different scores")
-NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)
+NO_SCORING = Scoring(0, 0, NOTHING)
 
 
 def rank_taus(table: pl.DataFrame) -> FloatArray:
@@ -153,28 +162,47 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     }
 
 
-def scoring_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Scoring]:
+def scoring_cells(
+    table: pl.DataFrame, by: Sequence[str], step: float = 1.0
+) -> dict[str, Scoring]:
     """Return the correlation and error of the judge's numbers (0..10) with the scores in each cell
-    of ``by``, as :func:`ranking_cells`.
+    of ``by``, as :func:`ranking_cells`; ``step`` is one step of the scale.
     """
     out = {}
     for name, part in _parts(table, by).items():
         read = part.filter("usable")
         failed = part.height - read.height
         if read.is_empty():
-            out[name] = Scoring(part.height, failed, *[UNREAD] * 5)
+            figures: Any = dict.fromkeys((*OF_TRUTH, "saturation"), UNREAD)
+            out[name] = Scoring(part.height, failed, **figures)
             continue
-        groups, error = within_groups(read), pl.col("number") - pl.col("truth")
+        groups = within_groups(read)
         within = (
             tau_means(image_sums(groups, (), _TAU))[0] if groups.height else NOT_WITHIN
         )
-        errors = {"n": pl.col("usable"), "mae": error.abs(), "bias": error}
-        sums = image_sums(read, (), errors)
-        mae, bias = (means_of(sums, top, "n")[0] for top in ("mae", "bias"))
-        out[name] = Scoring(
-            part.height, failed, within, *_correlations(read), mae, bias
-        )
+        known = read.drop_nulls("truth")
+        own = scores_of(known, step) if known.height else None
+        out[name] = Scoring(part.height, failed, within, **_of_scores(own))
     return out
+
+
+def scores_of(read: pl.DataFrame, step: float) -> Scores:
+    """Return usable scores whose truth is known as a judge's."""
+    image = read["cluster"].to_numpy().astype(np.int64)
+    group = image_groups(image)
+    judged = read["number"].to_numpy().astype(float)
+    true = read["truth"].to_numpy().astype(float)
+    return Scores(judged, true, image, group, int(group.max(initial=-1)) + 1, step)
+
+
+def _of_scores(own: Scores | None) -> dict[str, Any]:
+    if own is None:
+        return {}
+    figures: dict[str, Any] = {name: getattr(own, name).estimate for name in OF_SCORES}
+    figures |= {
+        name: getattr(own, name) for name in ("exact", "within_one", "saturation")
+    }
+    return figures | {"ranges": score_ranges(own.judged, own.true, own.image)}
 
 
 def _parts(table: pl.DataFrame, by: Sequence[str]) -> Mapping[str, pl.DataFrame]:
@@ -183,26 +211,6 @@ def _parts(table: pl.DataFrame, by: Sequence[str]) -> Mapping[str, pl.DataFrame]
         return {"": table} if table.height else {}
     parts = table.partition_by(by, as_dict=True)
     return {"/".join(map(str, words)): part for words, part in parts.items()}
-
-
-def _correlations(part: pl.DataFrame) -> tuple[Estimate, Estimate]:
-    """Return Spearman's and Pearson's correlation over all scores, images mixed, with the jackknife
-    over images on Fisher's z scale.
-    """
-    said, true = (part[name].to_numpy().astype(float) for name in ("number", "truth"))
-    groups = correlation.jackknife_groups(part["cluster"].to_numpy())
-    images = part["cluster"].n_unique()
-
-    def figure(weighted: correlation.Weighted) -> Estimate:
-        whole, without = correlation.left_out(said, true, groups, weighted)
-        if not np.isfinite(whole):
-            return Estimate(None, None, part.height, images, "all the same")
-        value, influence = np.array([whole]), np.nan_to_num(whole - without)
-        found = estimate.spread(influence, np.bincount(groups).astype(float))
-        ends = estimate.correlation_ends(value, found)
-        return replace(estimate_of(value, found, ends, part.height), images=images)
-
-    return figure(correlation.weighted_spearman), figure(correlation.weighted_pearson)
 
 
 def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:

@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from visualjudge.analysis.answers import join
+from visualjudge.analysis.statistics.score_bar import Bar
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.json_form import question_to_wire
@@ -66,6 +67,7 @@ VERDICT_SCHEMA: ColumnTypes = {
     "rater": WORD,
     "purpose": WORD,
     "criteria": pl.String,
+    "confidence": pl.Float64,
 }
 
 
@@ -165,6 +167,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             *((v.served.model, v.served.fingerprint) if v.served else (None, None)),
             *_extra(v.extra),
             None if v.criteria is None else orjson.dumps(dict(v.criteria)).decode(),
+            v.extra.get("confidence"),
         )
         for v in verdicts
     ]
@@ -344,6 +347,9 @@ class Study:
     """Function that returns the questions with these ids, for the few whose prompt and images are
     shown.
     """
+
+    bar: Bar = field(default_factory=Bar)
+    """What scores and choices must reach to be used."""
 
     @property
     def answered(self) -> tuple[pl.DataFrame, ...]:

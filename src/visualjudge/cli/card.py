@@ -9,28 +9,32 @@ import typer
 
 from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, write
-from visualjudge.options import MeasureOptions
+from visualjudge.options import AnswerOptions
 
 
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    options: MeasureOptions,
+    options: AnswerOptions,
+    details: Annotated[
+        bool,
+        typer.Option(help="Also each task, each check, the sources and their order."),
+    ] = False,
     json: JsonFile = None,
 ) -> None:
     """Answer whether a judge may rank your models, with the checks behind the answer.
 
     Example: visualjudge card runs/gpt --json card.json
     """
-    from visualjudge.analysis.report.card import CARD
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     result = figures(runs, options=options)
-    write(json, CARD.json(result))
-    print(result)
+    write(json, result.metrics)
+    print(result.details if details else result)
     moved = () if options.dataset is None else ("--dataset", options.dataset)
     judge, pairs = result.judges[0], result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
-    if pairs and all(pair.truth is None for pair in pairs):
+    unknown = bool(pairs) and all(pair.truth is None for pair in pairs)
+    if unknown or judge.models.shape == "no_truth":
         following("label", runs[0], *moved, "--out", "next.csv")
     elif undecided and judge.models.state != "no":
         task = (

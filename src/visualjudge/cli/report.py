@@ -11,12 +11,12 @@ from visualjudge.cli.options import JsonFile, output
 from visualjudge.cli.output import end_with, following, say, stages, words_of, write
 from visualjudge.core.escaping import for_csv
 from visualjudge.core.outputs import OutputFile
-from visualjudge.options import MeasureOptions
+from visualjudge.options import AnswerOptions
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    options: MeasureOptions,
+    options: AnswerOptions,
     out: Annotated[
         OutputFile | None,
         output("Page, or .pdf (needs Chromium).", metavar="FILE.html|.htm|.pdf"),

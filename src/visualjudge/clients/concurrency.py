@@ -23,11 +23,14 @@ class Limited(Wrapping):
     The limit rises by one a window, which is as many answered calls as there are places, and halves
     when the server refuses a call (HTTP 429) or shows overload. Where it was refused before, it
     rises slowly and steps back by one, so that it stays near the server's own limit. No call begins
-    before a Retry-After has passed.
+    before a Retry-After has passed, unless that is longer than ``longest_wait_s``.
     """
 
-    def __init__(self, inner: Client, ceiling: int) -> None:
+    def __init__(
+        self, inner: Client, ceiling: int, longest_wait_s: float = 300.0
+    ) -> None:
         super().__init__(inner)
+        self.longest_wait_s = longest_wait_s
         self.ceiling = max(1, ceiling)
         self.allowed = float(self.ceiling)
         self.in_flight = 0
@@ -87,7 +90,8 @@ class Limited(Wrapping):
             ):  # one reaction to all calls that were in flight
                 self._lower()
             wait_s = error.retry_after if isinstance(error, ApiError) else None
-            self._resume_at = max(self._resume_at, time.monotonic() + (wait_s or 0.0))
+            if wait_s is not None and wait_s <= self.longest_wait_s:
+                self._resume_at = max(self._resume_at, time.monotonic() + wait_s)
         self._wake()
 
     def _wake(self) -> None:

@@ -22,7 +22,8 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _KEY_SHAPE = re.compile(
-    r"^(?:bearer\s|basic\s)|^(?:sk|pk|rk|key|hf|gsk|xai|ghp|gho|glpat|nvapi|AIza|AKIA|ya29)[-_.A-Za-z0-9]{12,}$"
+    r"^(?:bearer\s|basic\s)|^(?:(?:sk|pk|rk|key|hf|gsk|xai|ghp|gho|glpat|nvapi)[-_]|AIza|AKIA|ya29)"
+    r"[-_.A-Za-z0-9]{12,}$"
     r"|^eyJ[\w-]{8,}\.",
     re.IGNORECASE,
 )
@@ -177,15 +178,21 @@ def check_url(url: str, where: str) -> None:
 
 
 def public_url(url: str) -> str:
-    """Return ``url`` without user, password, query and fragment, for use in files and messages."""
-    return (
-        re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0].rstrip("/")
-    )
+    """Return ``url`` without user, password, query, fragment and what looks like a key in its path,
+    for use in files and messages.
+    """
+    bare = re.sub(r"//[^/]*@", "//", url).partition("?")[0].partition("#")[0]
+    parts = bare.rstrip("/").split("/")
+    return "/".join(MASK if looks_secret(part) else part for part in parts)
 
 
 def url_secrets(url: str) -> list[str]:
-    """Return the password in a URL and the values of query parameters with secret names."""
+    """Return the password in a URL, what looks like a key in its path, and the values of query
+    parameters with secret names.
+    """
     parts = urlsplit(url)
+    keys = filter(looks_secret, parts.path.split("/"))
     pairs = [f"password={parts.password or ''}", *parts.query.split("&")]
     named = (pair.partition("=") for pair in pairs)
-    return [value for name, _, value in named if value and is_secret_name(name)]
+    values = [value for name, _, value in named if value and is_secret_name(name)]
+    return [*values, *keys]

@@ -73,7 +73,7 @@ _OTHER_NAMES = {
 _ELSEWHERE = frozenset(
     {
         *("retries", "prompt_info", "structured_output", "top_logprobs"),
-        *("backend", "cache_dir", "concurrency", "attempts"),
+        *("backend", "cache_dir", "concurrency", "attempts", "longest_wait"),
         *("ip_address", "port", "base_url", "api_key", "timeout"),
     }
 )
@@ -97,6 +97,7 @@ class ClientConfig(
     effort: Literal["none", "low", "medium", "high"] | PositiveInt | None = None
     concurrency: PositiveInt | None = None
     attempts: PositiveInt | None = None
+    longest_wait: PositiveFloat | None = None
     cache_dir: Path | None = None
     headers: dict[str, str] | None = None
     extra_body: Json | None = None
@@ -197,7 +198,8 @@ def open_client(
     ----------
     config
         Fields of :func:`build_client` and ``backend``; also ``concurrency``, ``attempts`` (maximum
-        number of calls if the server fails) and ``cache_dir``.
+        number of calls if the server fails), ``longest_wait`` (seconds that a server may ask to
+        wait, 300 by default) and ``cache_dir``.
     cache_dir
         Folder of the reply cache; None = no cache.
     retry
@@ -218,11 +220,11 @@ def open_client(
         policy = replace(
             policy, attempts=checked["attempts"], absent=checked["attempts"]
         )
+    policy = replace(policy, patience_s=checked.get("longest_wait", policy.patience_s))
+    ceiling = concurrency or checked.get("concurrency", 32)
     backend: Client = build_client(**checked)
     client: Client = (
-        Retrying(
-            Limited(backend, concurrency or checked.get("concurrency", 32)), policy
-        )
+        Retrying(Limited(backend, ceiling, policy.patience_s), policy)
         if batch is None
         else Batched(backend, batch)
     )

@@ -26,6 +26,7 @@ from visualjudge.clients.masked_secrets import (
     Redactor,
     check_url,
     is_secret_name,
+    looks_secret,
     public_url,
     url_secrets,
 )
@@ -148,7 +149,9 @@ class RemoteClient(ABC):
         }
         named = [value for name, value in self._headers.items() if is_secret_name(name)]
         key = self._key.get_secret_value() if self._key else None
+        named += [model_name] if looks_secret(model_name) else []
         self.masked = Redactor([key, *named, *url_secrets(url)])
+        self.base_url = self.masked(self.base_url)
         self.wire = Wire(self.base_url, self.masked, self.timeout_s)
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
@@ -188,7 +191,7 @@ class RemoteClient(ABC):
     def identity(self) -> Identity:
         parameters = {**self.defaults, **stated({"effort": self.effort}), **self.extra}
         masked = self.masked.setting("", parameters)
-        return Identity(self.backend, self.base_url, self.model, masked)
+        return Identity(self.backend, self.base_url, self.masked(self.model), masked)
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -28,6 +28,7 @@ from visualjudge.core.seeding import rng_for
 
 _jitter = rng_for(os.getpid(), "back-off")
 Result = TypeVar("Result")
+LONG_WAIT = "long wait"
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -43,7 +44,8 @@ class RetryPolicy:
         Seconds before the second call, doubled each time up to the longest. Half of the wait is
         jitter (AWS's "equal jitter"), so that clients refused together do not retry together.
     patience_s
-        If Retry-After is longer than this many seconds, the failure is reported at once.
+        If Retry-After is longer than this many seconds, the failure is reported at once, as
+        :data:`LONG_WAIT`.
     absent
         Total number of calls to a server that was never reached: a wrong port is told at once,
         unless the user waits for a server that starts.
@@ -55,21 +57,23 @@ class RetryPolicy:
     longest_wait_s: float = 30.0
     patience_s: float = 300.0
 
+    def is_long(self, error: ClientError) -> bool:
+        """Return whether the server asks for a wait that is too long."""
+        wish = error.retry_after if isinstance(error, ApiError) else None
+        return error.retryable and wish is not None and not wish <= self.patience_s
+
     def wait_s(self, failures: int, error: ClientError, draw: float) -> float | None:
         """Return the seconds to wait after the given number of failures; None = give up. ``draw``
         is uniform in [0, 1).
         """
-        if not error.retryable or failures >= self.attempts:
+        if not error.retryable or failures >= self.attempts or self.is_long(error):
             return None
         backoff = min(self.longest_wait_s, self.first_wait_s * 2.0 ** (failures - 1))
         wish = error.retry_after if isinstance(error, ApiError) else None
         if wish is None:
             return backoff * (0.5 + draw / 2)
-        return (
-            None
-            if not 0 <= wish <= self.patience_s
-            else wish + draw * min(backoff, self.first_wait_s)
-        )
+        wish = max(0.0, wish)
+        return wish + draw * min(backoff, self.first_wait_s)
 
 
 def cause_of(error: ClientError) -> str:
@@ -106,7 +110,16 @@ async def retried(
         except ClientError as error:
             error.args = (environment_secrets()(str(error)),)  # of a plug-in's client
             wait_s = policy.wait_s(failures, error, float(_jitter.random()))
-            if not failed(failures, error) or wait_s is None:
+            goes_on = failed(failures, error)
+            if policy.is_long(error):
+                raise TransportError(
+                    f"{error}; it asks to wait {error.retry_after:,.0f} s, longer than "  # type: ignore[attr-defined]
+                    f"--set longest_wait={policy.patience_s:g}",
+                    cause=LONG_WAIT,
+                    usage=error.usage,
+                    retryable=False,
+                ) from None
+            if not goes_on or wait_s is None:
                 raise
         await sleep(wait_s)
     raise AssertionError("unreachable")

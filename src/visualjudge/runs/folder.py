@@ -7,8 +7,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
@@ -176,8 +178,22 @@ class RunFolder:
         return Path(path)
 
     def write_manifest(self, manifest: Fields) -> None:
-        """Replace ``run.json``, atomically."""
-        atomic.write_json(self.manifest_path, manifest)
+        """Replace ``run.json``, atomically; a key in the place of a name is masked."""
+        mask = environment_secrets()
+        names = {
+            name: mask.setting("", manifest[name])
+            for name in ("judge", "model")
+            if name in manifest
+        }
+        atomic.write_json(self.manifest_path, {**manifest, **names})
+
+    def remove_empty(self) -> None:
+        """Remove the files of a run that has no verdict, and its folder if nothing else is there."""
+        if not self.journal_path.stat().st_size:
+            self.journal_path.unlink()
+            self.manifest_path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self.path.rmdir()
 
     def existing_verdicts_path(self) -> Path:
         """Return the file that holds the verdicts.

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from visualjudge.clients.retry import LONG_WAIT
 from visualjudge.clients.sync_calls import submit
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
@@ -25,7 +26,7 @@ from visualjudge.runs.journal import Journal
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
+FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404", LONG_WAIT})
 FATAL_AFTER = 8
 FAILURES_AFTER = 60
 # Causes of a call that no server answered.
@@ -235,7 +236,8 @@ class Runner:
         self._failures = self._failures + 1 if failed and counts else 0
         self._fatal = self._fatal + 1 if failed and cause in FATAL_CAUSES else 0
         if self._fatal >= FATAL_AFTER:
-            self.stop.request(f"given up: {cause} {self._fatal} times in a row")
+            reason = f": {outcome.error}" if cause == LONG_WAIT else ""
+            self.stop.request(f"given up: {cause} {self._fatal} times in a row{reason}")
         if self._failures >= FAILURES_AFTER:
             failures = f"{self._failures} calls in a row failed"
             self.stop.request(f"given up: {failures}, the last with {cause}")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from visualjudge import __version__
 from visualjudge.clients.base import Diagnostics
+from visualjudge.core.errors import RunError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Served
 from visualjudge.core.registry import in_use
@@ -139,6 +140,10 @@ async def run_judge(
                 _noting_schema(folder, manifest, judge),
                 control,
             )
+        except RunError:
+            if not old:
+                folder.remove_empty()
+            raise
         finally:
             await asyncio.shield(judge.aclose())
     after = Answered.of(folder)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from visualjudge.clients.base import layers
+from visualjudge.clients.retry import LONG_WAIT
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Served
 from visualjudge.judges.base import Ask, Judge
@@ -90,7 +91,7 @@ class LiveEngine:
         # Stop after the first question if no other can succeed, or if another model answers than
         # before.
         error = first.error or ""
-        gone = first.cause == "connection" and not few
+        gone = first.cause == "connection" and not (few and first.usage)
         unknown = first.cause == "HTTP 404" or (
             first.cause == "HTTP 400" and _NO_MODEL.search(error) is not None
         )
@@ -105,6 +106,8 @@ class LiveEngine:
                 advice = (
                     "; --set attempts=25 waits about 5 minutes for a server that starts"
                 )
+            if first.cause == LONG_WAIT:
+                advice = "; give the same command then, or with --resume to continue"
             at = "" if server in error else f"{server}: "
             raise RunError(f"{at}{error}{advice}")
         now = Served(

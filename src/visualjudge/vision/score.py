@@ -5,8 +5,10 @@ their formulas are in ``vision/<type>/score.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
@@ -98,14 +100,18 @@ def _prepared(
     stated = named.pop("size", None)
     # polygons of one side use the size in an RLE or PNG of the other
     size: Size | None = _told_size(task, truth) or _told_size(task, prediction)
-    if stated:
-        height, width = stated
+    if stated is not None:
+        if np.shape(stated) != (2,):
+            raise UsageError(f"size must be (height, width), got {stated!r:.40}")
+        height, width = map(int, stated)
         size = height, width
     ours = read_prediction(task, prediction, size=size)
     sides = ours, read_prediction(task, truth, size=size)
     labels = named.get("class_of_interest")
     if isinstance(labels, str):
         labels = named["class_of_interest"] = (labels,)
+    if labels is not None and not isinstance(labels, Collection):
+        raise UsageError(f"class_of_interest must be names, got {labels!r:.40}")
     if (
         task_named(task).classed
         and labels

@@ -49,7 +49,7 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
     assert main is not None and main.kind == "pairwise"
     assert (len(main.names), len(set(main.groups)), main.found.pairs) == (12, 4, 12)
     assert main.left_out == tuple(f"task 03: group 3 model {i}" for i in range(3))
-    page = str(_card(questions, refused))
+    page = _card(questions, refused).details
     assert "Left out" in page and "group 3 model 0" in page
 
 
@@ -110,7 +110,7 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
     alone = analyse_study(study_of(kept[0], {"judge": kept[1]}))
     for name in ("pairwise", "bias", "leaderboard"):
         assert part.metrics["judges"][0][name] == alone.metrics["judges"][0][name]
-    cards = [found.metrics["judges"][0]["tasks"][0]["card"] for found in (part, alone)]
+    cards = [found.metrics["judges"][0]["tasks"][0] for found in (part, alone)]
     assert cards[0]["checks"] == cards[1]["checks"]
     assert part.metrics["dataset"]["questions"] == len(own) and part.metrics["dataset"][
         "where"

@@ -16,7 +16,7 @@ from visualjudge.analysis.decisions import checks
 from visualjudge.analysis.decisions.may_rank_models import system
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.leaks import LEAKS
-from visualjudge.analysis.report.card import CARD, Card, card_of
+from visualjudge.analysis.report.card import Card, card_of
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import OptionFeatures, Verdict
@@ -60,7 +60,7 @@ def test_what_was_not_asked_is_never_green() -> None:
 
 
 def test_the_ranks_of_the_sources_are_said_to_hold_for_each_alone() -> None:
-    told = str(_card(World.of(20, 3), 0.9))
+    told = _card(World.of(20, 3), 0.9).details
     assert "Ranks: the ranks that each source may have by itself" in told
 
 
@@ -75,7 +75,7 @@ def test_the_favoured_source_is_named() -> None:
     assert kind is not None
     favours = dict(zip(kind.names, kind.found.favours, strict=True))
     assert favours["model 3"].value > 0.1 and (favours["model 3"].p or 1) < 0.001
-    assert "favoured" in str(card)
+    assert "favoured" in card.details
 
 
 def test_a_fair_judge_that_errs_more_on_close_pairs_favours_nobody() -> None:
@@ -191,13 +191,28 @@ def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> No
 
 
 def test_json_has_the_promised_shape() -> None:
-    found = CARD.json(_card(World.of(20, 3), 0.9))
+    found = _card(World.of(20, 3), 0.9).metrics
     judge = found["judges"][0]
-    assert {"judge", "checks", "system"} <= set(judge)
+    assert set(judge) == {"judge", "answer", "checks", "leaderboard", "tasks"}
     for line in judge["checks"]:
         assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(line)
         assert line["state"] in checks.STATES
-    assert {"tau_b", "ci95"} <= set(judge["system"])
+
+
+def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_request() -> (
+    None
+):
+    card = _card(World.of(20, 3), 0.9)
+    own = card.judges[0]
+    (line,) = (line for line in str(card).splitlines() if line.startswith("Checks: "))
+    for row in own.checks:
+        name = row.threshold.title.lower()
+        assert (name in line.lower()) is (row.state != "pass")
+    assert card.metrics["judges"][0] == {
+        name: analyse_study(own.result.study).metrics["judges"][0][name]
+        for name in ("judge", "answer", "checks", "leaderboard", "tasks")
+    }
+    assert "Ranks by judge" in card.details and "Ranks by judge" not in str(card)
 
 
 def test_pages_escape_names_and_load_nothing() -> None:

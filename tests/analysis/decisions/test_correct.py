@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import visualjudge as vj
 from decided import World, choices_of, scores_of
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import study_of
@@ -396,3 +397,37 @@ def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(
         "a difference of 0.5: not known: no two compared sources have enough labels"
         in " ".join(str(board).split())
     )
+
+
+def test_scores_without_model_names_have_a_mean_by_task(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows = []
+    for k in range(120):
+        task, true = ("art", 7) if k % 2 else ("maps", 3)
+        score = float(np.clip(rng.normal(true, 1.0), 0, 10))
+        said = float(np.clip(score + 1.5 + rng.normal(0, 0.5), 0, 10))
+        rows.append({"item": f"q{k}", "task": task, "verdict": said, "person": score})
+    table = [{name: row[name] for name in ("item", "task", "verdict")} for row in rows]
+    run = vj.open_run(vj.adopt(table, tmp_path / "study").runs[0])
+    queue = vj.label(run, n=60).table()
+    assert queue["task"].value_counts().sort("task")["count"].to_list() == [30, 30]
+    by_prompt = {row["item"]: row["person"] for row in rows}
+    meta = json.loads((tmp_path / "study/dataset/questions.json").read_text("utf-8"))
+    person = {q["annotation_ids"][0]: by_prompt[q["image_id"]] for q in meta}
+    filled = queue.with_columns(score=queue["annotation_id"].replace_strict(person))
+    filled.write_csv(tmp_path / "labels.csv")
+    board = vj.correct(run, tmp_path / "labels.csv")
+    means = {row.source: row for row in board.rows}
+    assert set(means) == {"art", "maps"}
+    for task, true in (("art", 7), ("maps", 3)):
+        low, high = means[task].interval
+        assert low < true < high
+        assert means[task].naive - means[task].corrected == pytest.approx(1.5, abs=0.4)
+        assert means[task].rank_set is None
+
+
+def test_pairs_without_model_names_can_be_labelled(tmp_path: Path) -> None:
+    rows = [{"item": f"q{k}", "verdict": "AB"[k % 2]} for k in range(20)]
+    run = vj.open_run(vj.adopt(rows, tmp_path / "study").runs[0])
+    queue = vj.label(run, n=8)
+    assert (queue.by, queue.drawn, queue.pool) == ("question_id", 8, 20)

@@ -14,7 +14,7 @@ from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
 from visualjudge.analysis.leaderboard import source_groups
-from visualjudge.analysis.report.card import CARD, card_of
+from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.core.records import Question, Verdict
 
@@ -85,19 +85,18 @@ def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     card = card_of(
         analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)}))
     )
-    page = str(card)
+    page = card.details
     assert "object detection       det 0" in page and "over 6 pairs" in " ".join(
         page.split()
     )
-    rows = CARD.json(card)["judges"][0]["system"]["sources"]
+    rows = card.judges[0].result.stored("system")["sources"]
     assert {row["group"] for row in rows} == {
         "object_detection",
         "instance_segmentation",
     }
     alone = [q for q in questions if q.task == "object_detection"]
-    one = str(
-        card_of(analyse_study(study_of(alone, {"judge": choices_of(alone, 0.9)})))
-    )
+    study = study_of(alone, {"judge": choices_of(alone, 0.9)})
+    one = card_of(analyse_study(study)).details
     assert "Group" not in one and "groups" not in one
 
 

@@ -8,7 +8,6 @@ import pytest
 from visualjudge.analysis.statistics import (
     AltTest,
     alt_test,
-    conformal_radius,
     pooled_means,
 )
 
@@ -114,20 +113,3 @@ def test_a_person_who_is_nowhere_ahead_on_few_images_proves_little() -> None:
     judge = {(g, k): 1 for g in range(8) for k in range(10)}
     found = alt_test(human, judge, lambda item: item[0], epsilon=0.1, nominal=True)
     assert (found.omega, found.by_image) == (1.0, 0.0)
-
-
-def test_conformal_radius_is_the_order_statistic() -> None:
-    each = np.arange(1.0, 20), 0.1, np.arange(19)
-    assert conformal_radius(*each).value == 18  # ⌈20 · 0.9⌉ = 18th of 19
-    assert conformal_radius(np.array([-3.0, 1, 2]), 0.25, np.arange(3)).value == 3
-    assert conformal_radius(np.array([1.0, 2, 3]), 0.05, np.arange(3)).value == float(
-        "inf"
-    )
-
-
-def test_conformal_radius_by_image_counts_images_not_residuals() -> None:
-    residuals = np.r_[np.full(90, 0.1), np.arange(1, 11)]
-    clusters = np.r_[np.zeros(90, int), np.arange(1, 11)]
-    assert conformal_radius(residuals, 0.25, clusters).value == 8
-    assert conformal_radius(residuals, 0.05, clusters).value == float("inf")
-    assert conformal_radius(residuals, 0.25, clusters).images == 11

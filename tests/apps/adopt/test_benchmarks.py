@@ -21,7 +21,6 @@ from apps.adopt.copies import write
 from scripted_client import ScriptedClient
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.report.card import CARD
 from visualjudge.apps.adopt.benchmarks import BENCHMARKS, Imported, adopt_benchmark
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.clients.base import Reply
@@ -138,7 +137,7 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     part = "5 of 10 questions"
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part
     assert (
-        CARD.json(card([run]))["judges"][0]["as_published_of"]
+        card([run]).judges[0].result.stored("as_published_of")
         == judge["as_published_of"]
     )
 

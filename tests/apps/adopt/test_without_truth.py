@@ -195,4 +195,3 @@ def test_scores_without_truth_have_no_error(tmp_path: Path) -> None:
             assert scoring[name] is None, name
     card = vj.card([vj.open_run(done.runs[0])])
     assert "without ground truth" in card.judges[0].answer
-    assert card.judges[0].score_radius is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -26,6 +26,8 @@ from visualjudge.analysis.decisions.model_answer import (
     ModelAnswer,
     model_answer,
 )
+from visualjudge.analysis.decisions.score_answer import ScoreAnswer, score_answer
+from visualjudge.analysis.decisions.study_answer import NAMED, study_answer
 from visualjudge.analysis.estimate import TAIL, too_few
 from visualjudge.analysis.figure_text import (
     listed,
@@ -40,6 +42,7 @@ from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
+from visualjudge.analysis.shape import Shape, shape_of
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.value_and_interval import (
     NO_TRUTH,
@@ -50,6 +53,15 @@ from visualjudge.analysis.value_and_interval import (
 )
 
 UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
+
+
+OF_PAIRS = ("macro_accuracy", "right_in_both_orders", "lean")
+UNMEASURED: Mapping[Shape, Sequence[str]] = {
+    "scores": (*OF_PAIRS, "favour"),
+    "unnamed_pairs": ("favour",),
+    "no_truth": ("macro_accuracy", "right_in_both_orders", "favour"),
+}
+"""Checks that a shape has no figure of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +77,7 @@ class Answer:
     @property
     def state(self) -> State:
         """The answer as the state of a check, for colours and icons."""
-        if self.models.state == "too_few" and not self.models.pairs:
+        if self.models.state == "too_few" and self.models.word == "Not known":
             return "not_measured"
         of_answer: dict[AnswerState, State] = {"yes": "pass", "no": "fail"}
         return of_answer.get(self.models.state, "undecided")
@@ -87,6 +99,19 @@ class JudgeCard(Answer):
 
     tasks: tuple[Answer, ...]
     result: JudgeResult
+
+    @property
+    def scores(self) -> ScoreAnswer | None:
+        """What its scores answer, in a study of scores."""
+        if self.models.shape != "scores":
+            return None
+        return score_answer(self.result.study, self.result.index, self.result.study.bar)
+
+    @property
+    def shown_checks(self) -> tuple[Check, ...]:
+        """The checks that can be measured in a study of its shape."""
+        hidden = UNMEASURED.get(self.models.shape, ())
+        return tuple(line for line in self.checks if line.name not in hidden)
 
     @property
     def remarks(self) -> Remarks:
@@ -157,6 +182,12 @@ def answer_of(
     ]
     checks = (*lines, _failed(study, run), _favour(ordered))
     failing = [line.failing for line in checks if line.state == "fail"]
+    shape = shape_of(study, run)
+    if shape not in NAMED:
+        # what its sentence says already
+        failing = [line.failing for line in checks[1:] if line.state == "fail"]
+        models = study_answer(study, run, shape, pairwise, (*failing, *qualifiers))
+        return Answer(study.runs[run].name, models, checks, ordered)
     models = model_answer(
         ordered.models,
         max(lines[0].images, ordered.images),
@@ -165,6 +196,7 @@ def answer_of(
         unskilled=_unskilled(pairwise),
         qualifiers=(*failing, *qualifiers),
     )
+    models = replace(models, shape=shape)
     return Answer(study.runs[run].name, models, checks, ordered)
 
 

@@ -200,7 +200,8 @@ def correct_study(
         If the labels cannot be read, or no source has labels on at least 3 images.
     """
     chosen, read = of_kind(read_labels(labels), study, kind)
-    found = require_sources(items(study, chosen))
+    scores = chosen == "scoring"
+    found = require_sources(items(study, chosen, or_unnamed=scores))
     placed, problems = place(read, found, study)
     means = _means(found, placed, labels, problems)
     told = [means.interval(s) is not None for s in range(len(found.names))]

@@ -75,13 +75,13 @@ def label_study(
     Raises
     ------
     DataError
-        If the run does not name two sources, if no unlabelled items, or fewer than ``n``, remain,
-        or if existing labels were drawn with different probabilities.
+        If the run names one source only, if no unlabelled items, or fewer than ``n``, remain, or if
+        existing labels were drawn with different probabilities.
     """
     judged = (
         one
         for one in ("scoring", "pairwise", "ranking")
-        if items(study, one).comparable
+        if items(study, one, or_unnamed=True).countable
     )
     chosen, known, problems = (
         kind or next(judged, "scoring"),
@@ -90,7 +90,7 @@ def label_study(
     )
     if labels is not None:
         chosen, known = of_kind(read_labels(labels), study, kind)
-    found = require_sources(items(study, chosen))
+    found = require_sources(items(study, chosen, or_unnamed=True))
     rows = found.rows.with_columns(y=pl.lit(None), label=pl.lit(None, pl.String))
     if known is not None:
         placed, problems = place(known, found, study)

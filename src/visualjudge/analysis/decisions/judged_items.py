@@ -47,6 +47,8 @@ class Items:
     names: tuple[str, ...]
     groups: tuple[str, ...]
     rows: pl.DataFrame
+    unnamed: bool = False
+    """Whether no question names a source; the sources are then the tasks, or the options."""
 
     def __getitem__(self, column: str) -> Any:
         """Return a column of ``rows`` as an array."""
@@ -61,6 +63,11 @@ class Items:
     def comparable(self) -> bool:
         """Whether any two sources are in the same group."""
         return len(set(self.groups)) < len(self.names)
+
+    @property
+    def countable(self) -> bool:
+        """Whether any two sources can be compared, or none is named, so that items count alone."""
+        return self.comparable or (self.unnamed and bool(self.names))
 
     def answered(self) -> tuple[Items, tuple[str, ...]]:
         """Return the items without the sources that have no usable reply or are then alone in their
@@ -80,9 +87,13 @@ class Items:
         return replace(self, names=names, groups=groups, rows=rows), left
 
 
-def items(study: Study, kind: str, run: int = 0) -> Items:
-    """Return the items of one kind of question in one run."""
-    merged = options_of(study.kind(run, kind, _NEEDED), kind)
+def items(study: Study, kind: str, run: int = 0, *, or_unnamed: bool = False) -> Items:
+    """Return the items of one kind of question in one run. ``or_unnamed``: where no question names
+    a source, the items of each task, or of each option, instead of none.
+    """
+    verdicts = study.kind(run, kind, _NEEDED)
+    unnamed = or_unnamed and verdicts["sources"].list.drop_nulls().list.len().sum() == 0
+    merged = options_of(verdicts, kind, unnamed=unnamed)
     met = "task" if kind == "scoring" else "key"
     known, places = placed(
         merged.select("task", a="source", b=pl.col("source").first().over(met))
@@ -96,9 +107,16 @@ def items(study: Study, kind: str, run: int = 0) -> Items:
         source=places_of(merged, places),
         image=pl.Series(renumbered(merged["cluster"].to_numpy())[1]),
     )
-    return Items(
-        kind, tuple(name for _, name in known), tuple(group for group, _ in known), rows
-    )
+    names = tuple(name for _, name in known)
+    return Items(kind, names, tuple(group for group, _ in known), rows, unnamed)
+
+
+def _stand_ins(kind: str) -> pl.Expr:
+    """Return names in place of the sources of questions that name none."""
+    if kind == "scoring":
+        return pl.concat_list(pl.col("task").cast(pl.String))
+    letters = pl.lit([f"option {letter}" for letter in LETTERS])
+    return letters.list.head(pl.col("options"))
 
 
 _NEEDED = (
@@ -118,8 +136,12 @@ _NEEDED = (
 )
 
 
-def options_of(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
+def options_of(
+    verdicts: pl.DataFrame, kind: str, *, unnamed: bool = False
+) -> pl.DataFrame:
     """Return one row per item and source of one run, sorted; ``key`` sorts as the item does."""
+    if unnamed:
+        verdicts = verdicts.with_columns(sources=_stand_ins(kind))
     rows = (_scoring if kind == "scoring" else _compared)(verdicts).drop_nulls("source")
     found = rows.group_by("key", "option").agg(
         pl.col("item", "annotation", "source", "task", "cluster").first(),
@@ -228,14 +250,14 @@ def _preferred(name: str) -> pl.Expr:
 
 
 def require_sources(found: Items) -> Items:
-    """Return ``found`` if at least two sources of one task are compared.
+    """Return ``found`` if at least two sources of one task are compared, or none is named.
 
     Raises
     ------
     DataError
         If not.
     """
-    if not found.comparable:
+    if not found.countable:
         raise DataError(
             f"the {found.kind} questions must compare at least 2 named sources of one task, got "
             f"{len(found.names)}; import predictions with --source NAME and build again"

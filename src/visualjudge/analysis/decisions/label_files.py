@@ -240,9 +240,8 @@ def place(
             for name, said in one.filter(~usable).select("name", "said").iter_rows()
         ),
     ]
-    y = options_of(answered.filter("usable"), items.kind).select(
-        "item", "option", y="said"
-    )
+    options = options_of(answered.filter("usable"), items.kind, unnamed=items.unnamed)
+    y = options.select("item", "option", y="said")
     said = one.filter(usable).select("item", "probability", label="said")
     rows = (
         items.rows.select("item", "option")

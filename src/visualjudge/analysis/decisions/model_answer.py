@@ -6,6 +6,7 @@ chance. Everything else that the checks find qualifies the answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from visualjudge.analysis.figure_text import (
     number,
     percent,
 )
+from visualjudge.analysis.shape import QUESTIONS, Shape
 from visualjudge.analysis.table_layout import Layout, as_named, blocks
 
 NAMED = 2
@@ -33,6 +35,17 @@ class ModelAnswer(PairsOfModels):
 
     state: AnswerState
     sentence: str
+    shape: Shape = "named_pairs"
+
+    @property
+    def question(self) -> str:
+        """What is answered."""
+        return QUESTIONS[self.shape]
+
+    @property
+    def word(self) -> str:
+        """The answer in a word or two: the begin of its sentence."""
+        return re.split("[:,]", self.sentence, maxsplit=1)[0]
 
     @property
     def needs_images(self) -> tuple[int, int] | None:
@@ -66,15 +79,21 @@ def model_answer(
         state, sentence = "too_few", _unknown(images, accuracy, why)
     else:
         state, sentence = _stated(models, accuracy)
-    if qualifiers and state != "no":
-        begun = f"{sentence} But" if state == "too_few" else f"{sentence[:-1]}, but"
-        sentence = f"{begun} {listed(qualifiers)}."
+    sentence = qualified(state, sentence, qualifiers)
     found = models or PairsOfModels((), None, None, 0)
     return ModelAnswer(**vars(found), state=state, sentence=sentence)
 
 
+def qualified(state: AnswerState, sentence: str, qualifiers: Sequence[str]) -> str:
+    """Return the sentence with what else is proven; a *no* needs no more."""
+    if not qualifiers or state == "no":
+        return sentence
+    begun = f"{sentence} But" if state == "too_few" else f"{sentence[:-1]}, but"
+    return f"{begun} {listed(qualifiers)}."
+
+
 ANSWER = Layout[ModelAnswer](
-    *as_named("state", "sentence", "resolution", "resolution_twice"),
+    *as_named("shape", "state", "sentence", "resolution", "resolution_twice"),
     blocks("pairs", PAIR),
 )
 """The answer in files."""
@@ -197,9 +216,5 @@ def _next(accuracy: str | None, advice: str = "") -> str:
     return f"It is right in {accuracy}; {lower_first(todo)}" if accuracy else todo
 
 
-SHORT: dict[AnswerState, str] = {
-    "yes": "Yes",
-    "in_part": "In part",
-    "too_few": "Not with these images",
-    "no": "No",
-}
+ORDER: tuple[AnswerState, ...] = ("yes", "in_part", "too_few", "no")
+"""The order of answers on pages."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
 from visualjudge.analysis.decisions.may_rank_models import KIND, System
-from visualjudge.analysis.decisions.model_answer import ANSWER, SHORT
+from visualjudge.analysis.decisions.model_answer import ANSWER
 from visualjudge.analysis.decisions.pairs_of_models import (
     resolution,
     separated,
@@ -28,7 +28,6 @@ from visualjudge.analysis.results import Shown
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
-    as_named,
     block,
     blocks,
     grid,
@@ -39,26 +38,15 @@ from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table
 
-AS_BEFORE = (
-    *as_named("state", "verdict"),
-    Column(
-        "needs_images", lambda found: (found.models.needs_images or (None, None))[1]
-    ),
-    blocks("checks", CHECK),
-)
-"""The keys of 1.0, filled from the answer."""
-CARD_OF_TASK = Layout[Answer](
-    *AS_BEFORE, Column("answer", "verdict"), Column("said", "answer")
-)
 TASK = Layout[Answer](
     Column(None, "judge", "Judge"),
     named("task", "Task", plain_name, text=True),
-    Column(None, "models.state", "May I rank models?", SHORT.__getitem__, text=True),
+    Column(None, "models.word", "Answer"),
     Column(None, "models", "Pairs separated", separated),
     Column(None, "models", "Resolution", resolution),
     of_row("Accuracy", lambda task: task.checks[0].shown),
     block("answer", ANSWER, "models"),
-    Column("card", CARD_OF_TASK.json),
+    blocks("checks", CHECK),
 )
 
 
@@ -136,7 +124,7 @@ def _section(shown: Shown) -> Section:
     table = tasks_table([judge[CARDS] for judge in shown.judges])
     return Section(
         "answers",
-        "May I rank models of a single task?",
+        "What holds for a single task?",
         asked=[replace(table, title="")],
     )
 

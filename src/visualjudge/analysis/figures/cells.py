@@ -13,6 +13,7 @@ from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section, across, by_rows
 from visualjudge.analysis.plots.series import INTERVALS, Cells, EstimatesPlot
 from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table
@@ -23,7 +24,7 @@ Found = tuple[Cell, ...]
 def _rows(judge: JudgeResult, by: Sequence[str]) -> Found:
     found = {cell.name: cell for cell in accuracy_cells(judge.pairs, by)}
     ranked = ranking_cells(judge.rankings, by)
-    scored = scoring_cells(judge.scorings, by)
+    scored = scoring_cells(judge.scorings, by, scale_of(judge.study).step)
     out = []
     for name in sorted({*found, *ranked, *scored}):
         keys = tuple(zip(by, name.split("/", len(by) - 1), strict=True))

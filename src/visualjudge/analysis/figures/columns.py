@@ -11,10 +11,12 @@ from visualjudge.analysis.pairwise_figures import (
     of_status,
 )
 from visualjudge.analysis.scores import Ranking, Scoring
+from visualjudge.analysis.statistics.score_ranges import ScoreRange
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
     as_named,
+    blocks,
     counts,
     figure,
     named,
@@ -58,6 +60,9 @@ RANKING = Layout[Ranking](
     *figure("exact", "exact"),
     *figure("top1", "top1"),
 )
+RANGE = Layout[ScoreRange](
+    *as_named("score", "score_high", "low", "high", "n", "images")
+)
 SCORING = Layout[Scoring](
     *as_named("n", "failed"),
     Column("images", "mae.images"),
@@ -69,6 +74,15 @@ SCORING = Layout[Scoring](
     *figure("pearson", "pearson"),
     *figure("mae", "mae"),
     *figure("bias", "bias"),
+    *figure("exact", "exact"),
+    *figure("within_one", "within_one"),
+    *figure("saturation", "saturation"),
+    *figure("constant_mae", "constant_mae"),
+    *figure("gain", "gain"),
+    blocks("range", RANGE, "ranges.ranges"),
+    Column("coverage", "ranges.coverage.value"),
+    Column("coverage_ci95", "ranges.coverage.interval"),
+    Column("range_width", "ranges.width"),
 )
 
 

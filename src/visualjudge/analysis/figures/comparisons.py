@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from visualjudge.analysis.comparisons import (
     Comparison,
@@ -11,11 +12,13 @@ from visualjudge.analysis.comparisons import (
     not_compared,
 )
 from visualjudge.analysis.estimate import LEVEL
-from visualjudge.analysis.figure_text import NONE, number, percent, points
+from visualjudge.analysis.figure_text import NONE, number, percent, points, with_ends
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.columns import HOLM
 from visualjudge.analysis.figures.figure import StudyFigure
 from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.identity import moved_between
+from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.series import UNADJUSTED, OwnPlot, estimates_plot
 from visualjudge.analysis.results import Analysis, JudgeResult, Shown
@@ -27,7 +30,9 @@ from visualjudge.analysis.table_layout import (
     figure,
     grid,
     named,
+    of_row,
 )
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 from visualjudge.runs.budget import money
 
@@ -38,16 +43,31 @@ TASK_GAP = Layout[TaskGap](
     *figure("difference", "gap", "Points", points, ends="ci95"),
     *as_named("p", "p_holm"),
 )
+MEASURES = {
+    "accuracy": "accuracy, in points",
+    "spearman": "ρ with the truth",
+    "mae": "mean error, of 10",
+}
+
+
+def shown_gap(row: Comparison) -> str:
+    """Return the difference in the unit of its measure, with its interval."""
+    return with_ends(row.gap, points if row.measure == "accuracy" else number)
+
+
 COLUMNS = Layout[Comparison](
     named("a", "First"),
     named("b", "Second"),
     Column("n", "questions", "Questions in common", number),
     Column("images", "gap.images", "Images", number),
-    *figure("difference", "gap", "Points", points, ends="ci95"),
+    named("measure", "Measure", MEASURES.__getitem__, text=True),
+    *figure("difference", "gap", ends="ci95"),
+    of_row("Difference (95 %)", shown_gap),
+    *as_named("value_a", "value_b"),
     *as_named(
         "verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"
     ),
-    Column("mcnemar_p", "p"),
+    Column("mcnemar_p", lambda row: row.p if row.measure == "accuracy" else None),
     *figure("kappa", "kappa", "κ of the two", number),
     HOLM,
     Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
@@ -115,8 +135,9 @@ def _section(shown: Shown) -> Section:
     return Section(
         "compared",
         "Which judge is better?",
-        "Judges are compared on the questions that both were asked; a missing answer counts as "
-        "wrong, but questions that the local judge declined are left out. "
+        "Judges are compared on the questions that both were asked. By accuracy, a missing answer "
+        "counts as wrong, but questions that the local judge declined are left out; by scores, "
+        "items that both scored count, and ρ is the mean over tasks. "
         "p is clustered by image and adjusted by Holm’s method over all comparisons; rows with "
         "p below 5 % are bold. Intervals are not adjusted.",
         [table, efforts(shown.judges)],
@@ -134,19 +155,58 @@ def _printed(analysis: Analysis) -> list[Table]:
 def _draw(shown: Shown) -> Plot | LeftOut:
     """Draw the difference in accuracy between every two judges."""
     names = {judge.name for judge in shown.drawn}
-    rows = [row for row in shown.analysis[COMPARISONS] if {row.a, row.b} <= names]
+    every = [row for row in shown.analysis[COMPARISONS] if {row.a, row.b} <= names]
+    known = [row.measure for row in every if row.gap.value is not None]
+    measure = next(iter(known), "accuracy")
+    rows = [row for row in every if row.measure == measure]
+    differences = {f"{row.a} minus {row.b}": row.gap for row in rows}
+    if measure != "accuracy":
+        return estimates_plot(
+            "judges",
+            "Difference in rank correlation between judges",
+            "ρ with the truth of the first judge minus that of the second, on the items that both "
+            "scored, as the mean over tasks.",
+            [(0, "difference", differences)],
+            missing="",
+            label="In favour of the first",
+            reading=UNADJUSTED,
+            scale=correlation_scale(differences.values()),
+        )
     return estimates_plot(
         "judges",
         "Difference in accuracy between judges",
         "Accuracy of the first judge minus that of the second, on the questions that both "
         "were asked.",
-        [(0, "difference", {f"{row.a} minus {row.b}": row.gap for row in rows})],
-        missing="no two judges have answers to a common question",
+        [(0, "difference", differences)],
+        missing=_missing(every),
         label="Points in favour of the first",
         reading=UNADJUSTED,
     )
 
 
+def _missing(rows: Sequence[Comparison]) -> str:
+    why = {row.gap.why or "" for row in rows}
+    return why.pop() if len(why) == 1 else "no two judges can be compared"
+
+
+def correlation_scale(estimates: Iterable[Estimate]) -> Scale:
+    """Return an axis of differences of correlations, symmetric about 0."""
+    ends = [abs(end) for own in estimates for end in own.interval or () if end]
+    most = max(0.1, 1.08 * max(ends, default=0.0))
+    return Scale(
+        -most, most, number, lambda own: with_ends(own, number), "difference in ρ", 0.0
+    )
+
+
+def _moved(analysis: Analysis) -> tuple[str, ...]:
+    """Return a sentence per two runs of which only the model that answered, or its settings, differ."""
+    twos = pairwise(analysis.judges)
+    return tuple(line for two in twos for line in moved_between(*two))
+
+
+MOVED = StudyFigure(
+    "moved", _moved, json=list, tables=lambda _: {}, place=1, sentences=tuple
+)
 COMPARISONS = StudyFigure(
     "comparisons",
     lambda analysis: comparisons(analysis.study),

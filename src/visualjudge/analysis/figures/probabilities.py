@@ -1,30 +1,23 @@
-"""How often the probabilities that a judge states come true, and how far its scores of new images
-lie from the truth.
-"""
+"""How often the probabilities that a judge states come true."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 
-import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figure_text import many, number3, span3
+from visualjudge.analysis.figure_text import number3, span3
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.plots.points import Points
 from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.statistics import (
     Calibration,
-    ConformalRadius,
     calibration,
-    conformal_radius,
 )
 from visualjudge.analysis.table_layout import Column, Layout, as_named
 from visualjudge.core.jsons import Json
 
-RADIUS_ALPHA = 0.1
 COLUMNS = Layout[Calibration](
     Column("brier", "brier.value"),
     Column("brier_ci95", "brier.interval"),
@@ -90,31 +83,3 @@ RELIABILITY = LinesPlot(
     "no reply states a probability",
     1.0,
 )
-
-
-def _radius(judge: JudgeResult) -> ConformalRadius | None:
-    """Return the largest distance of a new image's score from the truth, in nine of ten cases."""
-    scored = judge.scorings.filter(pl.col("usable") & pl.col("truth").is_not_null())
-    if scored.is_empty():
-        return None
-    residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
-    return conformal_radius(residuals, RADIUS_ALPHA, scored["cluster"].to_numpy())
-
-
-def _within(radius: ConformalRadius | None) -> list[str]:
-    if radius is None:
-        return []
-    known = "no bound is known: too few images"
-    if math.isfinite(radius.value):
-        known = f"the score is within {radius.value:.2f} of the truth"
-    return [f"In 90 % of new images, {known} ({many(radius.images, 'image')})."]
-
-
-SCORE_RADIUS = JudgeFigure(
-    "score_radius",
-    _radius,
-    json=lambda radius: radius and asdict(radius),
-    place=76,
-    sentences=_within,
-)
-"""None without scores."""

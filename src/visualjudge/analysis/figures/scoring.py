@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
-from visualjudge.analysis.figure_text import number
+from visualjudge.analysis.decisions.score_answer import (
+    ScoreAnswer,
+    ScoresOfTask,
+    score_answer,
+)
+from visualjudge.analysis.figure_text import (
+    NONE,
+    number,
+    percent,
+    plain_name,
+    with_ends,
+)
 from visualjudge.analysis.figures.columns import RANKING, SCORING
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.probabilities import RELIABILITY
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.points import Points
 from visualjudge.analysis.plots.series import LinesPlot
-from visualjudge.analysis.results import JudgeResult
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.scores import (
     NO_RANKING,
     NO_SCORING,
@@ -20,7 +34,10 @@ from visualjudge.analysis.scores import (
     ranking_cells,
     scoring_cells,
 )
+from visualjudge.analysis.statistics.score_bar import ScoreState
 from visualjudge.analysis.table_layout import Column, Layout
+from visualjudge.core.jsons import Json
+from visualjudge.core.text_tables import Table
 
 
 def _ranking(judge: JudgeResult) -> Ranking:
@@ -28,8 +45,18 @@ def _ranking(judge: JudgeResult) -> Ranking:
 
 
 def _scoring(judge: JudgeResult) -> Scoring:
-    found = scoring_cells(judge.scorings, ()).get("", NO_SCORING)
-    return found if "truth" in judge.has else found.without_truth
+    scored, step = judge.scorings, scale_of(judge.study).step
+    found = scoring_cells(scored, (), step).get("", NO_SCORING)
+    if "truth" not in judge.has:
+        return found.without_truth
+    by_task = scoring_cells(scored, ("task",), step)
+    return replace(found, tasks=dict(sorted(by_task.items())))
+
+
+def _answer(judge: JudgeResult) -> ScoreAnswer | None:
+    """Return what follows from the scores; None without scores whose truth is known."""
+    found = score_answer(judge.study, judge.index, judge.study.bar)
+    return found if found.tasks else None
 
 
 def _mean_scores(judge: JudgeResult) -> Points:
@@ -45,6 +72,120 @@ def _mean_scores(judge: JudgeResult) -> Points:
     return tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
 
 
+WORDS: dict[ScoreState, str] = {
+    "yes": "yes",
+    "in_part": "in part",
+    "no": "no",
+    "too_few": "not decided yet",
+}
+ALL_TASKS = "all"
+
+
+def scores_table(judge: str, answer: ScoreAnswer) -> Table:
+    """Return a judge's scores by task and over tasks, on the scale of the study."""
+    several = len(answer.tasks) > 1
+    rows = [*answer.tasks, *([answer.whole] if several else [])]
+    cells = tuple(_cells(answer, row) for row in rows if row.scores is not None)
+    bar = answer.whole.bar
+    notes = (
+        f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error at most "
+        f"{percent(bar.error, 0)} of that of the best constant, each by its whole 95 % interval "
+        "(--bar changes both).",
+        f"Errors are in points of the scale, {answer.scale}; exact: within half a step of "
+        f"{number(answer.scale.size(answer.scale.step))}.",
+    )
+    return Table(COLUMNS, cells, notes, judge, 1, (False, False, *[True] * 10))
+
+
+COLUMNS = (
+    "Task",
+    "May I use them?",
+    "Items",
+    "Images",
+    "ρ (95 %)",
+    "r (95 %)",
+    "Mean difference (95 %)",
+    "Mean error (95 %)",
+    "Best constant",
+    "Exact",
+    "Within one step",
+    "Most frequent score",
+)
+
+
+def _cells(answer: ScoreAnswer, row: ScoresOfTask) -> tuple[str, ...]:
+    own, scale = row.scores, answer.scale
+    assert own is not None
+    usual = f"{scale.score(own.usual):g}: {percent(own.saturation.value, 0)}"
+    return (
+        plain_name(row.task) if row.task else ALL_TASKS,
+        WORDS[row.state if row.task else answer.state],
+        number(own.judged.size),
+        number(own.images),
+        with_ends(own.spearman.estimate, number),
+        with_ends(own.pearson.estimate, number),
+        scale.sized(own.bias.estimate),
+        scale.sized(own.mae.estimate),
+        number(scale.size(own.constant_mae.value)),
+        percent(own.exact.value),
+        percent(own.within_one.value),
+        usual,
+    )
+
+
+def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
+    """Return the true scores behind each score of a judge, a row for each task."""
+    rows = [row for row in (*answer.tasks, answer.whole) if row.ranges.ranges]
+    if len(answer.tasks) == 1:
+        rows = rows[:1]
+    names = dict.fromkeys(
+        name for row in rows for name in map(answer.named, row.ranges.ranges)
+    )
+    cells = []
+    for row in rows:
+        found = {answer.named(own): answer.ends(own) for own in row.ranges.ranges}
+        width = number(answer.scale.size(row.ranges.width))
+        covered = percent(row.ranges.coverage.value)
+        task = plain_name(row.task) if row.task else ALL_TASKS
+        cells.append((task, *(found.get(name, NONE) for name in names), width, covered))
+    title = f"{judge}: true scores behind each of its scores, in 90 % of new images"
+    note = (
+        "Neighbouring scores are one where they are on too few images. Covered: items of other "
+        "images whose true score lies in the range (5-fold by image)."
+    )
+    columns = ("Task", *names, "Mean width", "Covered")
+    numeric = (False, *[True] * (len(columns) - 1))
+    return Table(columns, tuple(cells), (note,), title, 1, numeric)
+
+
+def _section(shown: Shown) -> Section:
+    found = [(judge.name, judge[SCORE_ANSWERS]) for judge in shown.judges]
+    answers = [(name, answer) for name, answer in found if answer is not None]
+    return Section(
+        "scores",
+        "May I use its scores?",
+        "Scores of items beside their true scores. ρ is Spearman’s correlation over all items, r "
+        "Pearson’s; a judge is lenient where the mean difference is above 0. The best constant is "
+        "the median of the true scores.",
+        asked=[
+            *(scores_table(*one) for one in answers),
+            *(ranges_table(*one) for one in answers),
+        ],
+    )
+
+
+SCORING_OF_TASKS = Layout[Scoring](
+    *SCORING.columns,
+    Column("tasks", lambda scoring: list(map(_of_task, scoring.tasks.items()))),
+)
+
+
+def _of_task(named: tuple[str, Scoring]) -> Json:
+    task, scoring = named
+    return {"task": task} | SCORING.json(scoring)
+
+
+SCORE_ANSWERS = JudgeFigure("score_answer", _answer, needs={"truth"}, nothing=None)
 RANKINGS = JudgeFigure(
     "ranking",
     _ranking,
@@ -56,16 +197,14 @@ RANKINGS = JudgeFigure(
 SCORES = JudgeFigure(
     "scoring",
     _scoring,
-    SCORING,
+    SCORING_OF_TASKS,
     place=70,
     wide=True,
     headline=Layout[Scoring](
         Column(None, "within.value", "Scoring τ-b in an image", number),
         Column(None, "spearman.value", "Scoring ρ over all images", number),
     ),
-    section=lambda _: Section(
-        "scores", "How do the judge’s scores relate to the truth?"
-    ),
+    section=_section,
     plots=(
         LinesPlot(
             "scores",

@@ -2,115 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
 
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.card_by_benchmark import (
-    BENCHMARK,
-    BenchmarkRow,
-    benchmarks_table,
-    rows_of,
-)
-from visualjudge.analysis.decisions.checks import LEAST_IMAGES, checks_table
+from visualjudge.analysis.decisions.checks import STATES, Check, State, checks_table
 from visualjudge.analysis.decisions.may_rank_models import sources_table
 from visualjudge.analysis.decisions.pairs_of_models import pairs_table
-from visualjudge.analysis.figures.answer import AS_BEFORE, CARDS, tasks_table
-from visualjudge.analysis.identity import moved_between
+from visualjudge.analysis.figure_text import lower_first
+from visualjudge.analysis.figures.answer import CARDS, tasks_table
+from visualjudge.analysis.figures.benchmarks import BENCHMARKS, benchmarks_table
+from visualjudge.analysis.figures.comparisons import MOVED
+from visualjudge.analysis.figures.scoring import ranges_table, scores_table
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.table_layout import Column, Layout, as_named, blocks
 from visualjudge.core.escaping import for_html
+from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table, folded
 
-Part = Table | tuple[str, ...]
+Part = Table | Sequence[str]
 """A table of the card, or some of its lines."""
+FIGURES = ("answer", "checks", "leaderboard", "tasks")
+"""What the card has in files of each judge, as metrics.json has it."""
+OPEN: tuple[State, ...] = ("fail", "undecided", "not_measured")
 
 
 @dataclass(frozen=True, eq=False)
 class Card:
-    """The cards of all judges."""
+    """The cards of all judges. It prints the answer of each, its pairs of models, and a line of the
+    checks that fail or are open; :attr:`details` has the rest.
+    """
 
+    analysis: Analysis
     judges: tuple[JudgeCard, ...]
-    benchmarks: tuple[BenchmarkRow, ...] = ()
-    """One row per judge, benchmark and type of question, if the runs are on several datasets."""
-    moved: tuple[str, ...] = ()
-    """A sentence per two runs of which only the model that answered, or its settings, differ."""
 
     @property
-    def parts(self) -> Iterator[Part]:
-        """What it says, with rows: lines and tables."""
-        over_all = (benchmarks_table(self.benchmarks), tasks_table(self.judges))
-        for part in chain([self.moved], over_all, *map(_parts, self.judges)):
-            if part.rows if isinstance(part, Table) else part:
-                yield part
+    def moved(self) -> tuple[str, ...]:
+        """A sentence per two runs of which only the model that answered, or its settings, differ."""
+        return self.analysis[MOVED]
+
+    @property
+    def metrics(self) -> Json:
+        """The part of ``metrics.json`` that the card answers from, under the same names."""
+        judges = [
+            {"judge": own.judge, **{name: own.result.stored(name) for name in FIGURES}}
+            for own in self.judges
+        ]
+        return {"judges": judges}
+
+    @property
+    def details(self) -> str:
+        """All of it: also each task, each check, the sources, and what other figures say."""
+        return _text(self._parts(details=True))
+
+    def _parts(self, *, details: bool = False) -> Iterator[Part]:
+        yield self.moved
+        if details:
+            yield benchmarks_table(self.analysis[BENCHMARKS])
+            yield tasks_table(self.judges)
+        for own in self.judges:
+            yield (own.answer, *own.remarks.lines)
+            yield pairs_table(own.models)
+            scores = own.scores
+            if scores is not None:
+                yield scores_table("", scores)
+            yield from _rest(own) if details else [(open_checks(own.shown_checks),)]
 
     def _repr_html_(self) -> str:
         return "".join(
             part.html()
             if isinstance(part, Table)
             else "".join(f"<p>{for_html(line)}</p>" for line in part)
-            for part in self.parts
+            for part in _filled(self._parts())
         )
 
     def __str__(self) -> str:
-        texts = (
-            part.text() if isinstance(part, Table) else "\n".join(map(folded, part))
-            for part in self.parts
-        )
-        return "\n\n".join(texts)
+        return _text(self._parts())
+
+
+def _filled(parts: Iterator[Part]) -> Iterator[Part]:
+    return (part for part in parts if (part.rows if isinstance(part, Table) else part))
+
+
+def _text(parts: Iterator[Part]) -> str:
+    texts = (
+        part.text() if isinstance(part, Table) else "\n".join(map(folded, part))
+        for part in _filled(parts)
+    )
+    return "\n\n".join(texts)
+
+
+def _rest(own: JudgeCard) -> Iterator[Part]:
+    yield checks_table({own.judge: own.shown_checks})
+    if own.scores is not None:
+        yield ranges_table(own.judge, own.scores)
+    if own.system.main:
+        yield sources_table(own.system.main)
+    yield own.result.sentences
+
+
+def open_checks(checks: Sequence[Check]) -> str:
+    """Return the checks that fail, are undecided or were not measured, in one line."""
+    parts = []
+    for state in OPEN:
+        rows = [row for row in checks if row.state == state]
+        names = ", ".join(map(_in_words, rows))
+        parts += [f"{STATES[state]}: {names}"] if rows else []
+    passed = sum(row.state == "pass" for row in checks)
+    rest = f"{passed} of {len(checks)} pass"
+    return f"Checks: {'; '.join([*parts, rest])}."
+
+
+def _in_words(row: Check) -> str:
+    name = lower_first(row.threshold.title)
+    if row.value is None:
+        return name
+    return f"{name} {row.shown} (must be {row.threshold.required})"
 
 
 @lru_cache(maxsize=1)
 def card_of(analysis: Analysis) -> Card:
     """Return the card of an existing analysis."""
-    moved = (moved_between(*two) for two in pairwise(analysis.judges))
-    return Card(
-        tuple(judge[CARDS] for judge in analysis.judges),
-        tuple(rows_of(analysis.study)),
-        tuple(chain.from_iterable(moved)),
-    )
-
-
-def _parts(judge: JudgeCard) -> Iterator[Part]:
-    """Yield what it says: lines and tables."""
-    main = judge.system.main
-    yield (judge.answer, *judge.remarks.lines)
-    yield pairs_table(judge.models)
-    yield checks_table({judge.judge: judge.checks})
-    if main:
-        yield sources_table(main)
-    yield tuple(judge.result.sentences)
-
-
-def _stored(name: str) -> Column:
-    return Column(name, lambda judge: judge.result.stored(name))
-
-
-JUDGE = Layout[JudgeCard](
-    *as_named("judge", "answer"),
-    *(Column(name, f"result.{name}") for name in ("simulated", "expected", "missing")),
-    *(Column(name, f"remarks.{name}") for name in ("warnings", "problems")),
-    *AS_BEFORE,
-    Column("models", lambda judge: judge.result.stored("answer")),
-    *map(
-        _stored,
-        (
-            "tasks",
-            "system",
-            "as_published",
-            "as_published_of",
-            "probabilities",
-            "photograph",
-            "score_radius",
-        ),
-    ),
-)
-CARD = Layout[Card](
-    blocks("judges", JUDGE),
-    Column("least_images", lambda _: LEAST_IMAGES),
-    blocks("benchmarks", BENCHMARK),
-    *as_named("moved"),
-)
-"""The card in files."""
+    return Card(analysis, tuple(judge[CARDS] for judge in analysis.judges))

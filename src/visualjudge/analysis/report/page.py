@@ -20,7 +20,7 @@ import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import ICONS, State
-from visualjudge.analysis.decisions.model_answer import SHORT
+from visualjudge.analysis.decisions.model_answer import ORDER
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
 from visualjudge.analysis.report.card import card_of
@@ -84,8 +84,8 @@ def _lines(
 ) -> list[dict[str, Any]]:
     """Return the answers, each with its judges: of those with the same answer, one."""
     groups: dict[tuple[State, str, str], list[str]] = {}
-    for card in sorted(cards, key=lambda card: list(SHORT).index(card.models.state)):
-        short = SHORT[card.models.state]
+    for card in sorted(cards, key=lambda card: ORDER.index(card.models.state)):
+        short = card.models.word
         rest = card.models.sentence.removeprefix(short).lstrip(":, ")
         groups.setdefault((card.state, short, rest), []).append(card.judge)
     return [
@@ -108,6 +108,12 @@ def drawn(analysis: Analysis) -> dict[str, Plot | LeftOut]:
     for figure in analysis.figures:
         plots |= {plot.name: plot for plot in figure.more_plots(shown)}
     return plots
+
+
+def _question(cards: Sequence[JudgeCard]) -> str:
+    """Return what the page answers."""
+    asked = {card.models.question for card in cards}
+    return asked.pop() if len(asked) == 1 else "What may I use these judges for?"
 
 
 def _sections(
@@ -165,6 +171,7 @@ def context(
         "judges": analysis.judges,
         "drawn": len(shown.drawn),
         "tabled": len(shown.judges),
+        "question": _question(card.judges),
         "answers": _lines(
             card.judges, [j.name for j in analysis.judges if j.simulated]
         ),

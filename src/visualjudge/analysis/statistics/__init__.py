@@ -5,8 +5,6 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
 
     corrected_means        few labels and many predictions             Angelopoulos et al. 2023
     alternative_annotator  may a judge replace a person?               Calderon et al. 2025
-    conformal              a radius that covers new residuals          Vovk et al. 2005;
-                                                                       Lee et al. 2023
     calibration            reliability, Brier score, calibration error Brier 1950; Guo et al. 2017
     score_agreement        scores beside true scores                   Spearman 1904; Kott 2001
     score_ranges           the true scores behind a judge’s score      Wilks 1941; Vovk et al. 2005
@@ -21,10 +19,6 @@ Every result has ``.value`` and, where it can be computed, ``.interval`` (low, h
 from visualjudge.analysis.statistics.alternative_annotator import (
     AltTest as AltTest,
     alt_test as alt_test,
-)
-from visualjudge.analysis.statistics.conformal import (
-    ConformalRadius as ConformalRadius,
-    conformal_radius as conformal_radius,
 )
 from visualjudge.analysis.statistics.corrected_means import (
     PooledMeans as PooledMeans,

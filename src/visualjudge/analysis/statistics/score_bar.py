@@ -13,12 +13,14 @@ Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else `
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 
 from visualjudge.analysis.statistics.score_agreement import Figure, Scores
+from visualjudge.analysis.value_and_interval import Ends
+from visualjudge.core.errors import UsageError, one_of
 
 Level = Literal["met", "missed", "open"]
 ScoreState = Literal["yes", "in_part", "no", "too_few"]
@@ -28,14 +30,38 @@ LEAST_IMAGES = 10
 
 @dataclass(frozen=True)
 class Bar:
-    """What scores must reach: a rank correlation, and a share of the best constant's error.
+    """What a judge must reach: scores, a rank correlation and a share of the best constant's error;
+    choices, an accuracy.
 
     The defaults: people who rate generated images agree with one another with a rank correlation of
-    .45 (Ku et al. 2024), and an error that is not a tenth smaller than a constant's is no use.
+    .45 (Ku et al. 2024); an error that is not a tenth smaller than a constant's is of no use; three
+    of four choices, as the card requires of pairs of models.
     """
 
     spearman: float = 0.45
     error: float = 0.9
+    accuracy: float = 0.75
+
+
+def bar_of(stated: Iterable[str]) -> Bar:
+    """Return the bar with the values stated as ``NAME=VALUE``.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown or a value is no number.
+    """
+    values: dict[str, float] = {}
+    known = [one.name for one in fields(Bar)]
+    for text in stated:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise UsageError(f"--bar must be {one_of(name, known)}, got {text!r}")
+        try:
+            values[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--bar {name} must be a number, got {value!r}") from None
+    return Bar(**values)
 
 
 def order_level(scores: Scores, bar: Bar) -> Level:
@@ -44,7 +70,7 @@ def order_level(scores: Scores, bar: Bar) -> Level:
         return "open"
     if np.ptp(scores.judged) == 0:
         return "missed"
-    return _level(scores.spearman, bar.spearman)
+    return level(scores.spearman.estimate.interval, bar.spearman)
 
 
 def margin(scores: Scores, bar: Bar) -> Figure:
@@ -57,14 +83,15 @@ def error_level(scores: Scores, bar: Bar) -> Level:
     """Return whether the error is smaller than the best constant's by as much as required."""
     if scores.images < LEAST_IMAGES or np.ptp(scores.true) == 0:
         return "open"
-    return _level(margin(scores, bar), 0.0)
+    return level(margin(scores, bar).estimate.interval, 0.0)
 
 
-def _level(figure: Figure, least: float) -> Level:
-    ends = figure.estimate.interval
-    if ends is None or ends[0] is None or ends[1] is None:
+def level(ends: Ends | None, least: float) -> Level:
+    """Return whether a whole interval is at least ``least``, or all below it."""
+    low, high = ends or (None, None)
+    if low is None or high is None:
         return "open"
-    return "met" if ends[0] >= least else "missed" if ends[1] < least else "open"
+    return "met" if low >= least else "missed" if high < least else "open"
 
 
 def state(order: Level, error: Level) -> ScoreState:

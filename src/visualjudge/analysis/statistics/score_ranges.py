@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from visualjudge.analysis.estimate import TINY, divided, renumbered, shares, sums
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -54,6 +54,9 @@ class ScoreRanges:
     width: float
     coverage: Estimate
     alpha: float
+
+
+NO_RANGES = ScoreRanges((), float("nan"), NOTHING, ALPHA)
 
 
 def score_ranges(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from sys import intern
@@ -224,6 +224,8 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
         table = table.to_dicts()
     elif hasattr(table, "to_dict"):  # of pandas, which is not imported
         table = table.to_dict("records")
+    if not isinstance(table, str | Path | Iterable):
+        raise UsageError(f"table must be files or rows, got {table!r:.40}")
     entries: list[Any] = [table] if isinstance(table, str | Path) else list(table)
     if not entries or not isinstance(entries[0], str | Path):
         return (

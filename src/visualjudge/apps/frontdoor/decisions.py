@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualjudge.apps.frontdoor.opened_run import Run, Runs, folder_of, folders_of
-from visualjudge.options import MeasureOptions, keywords
+from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.correct import Leaderboard
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from visualjudge.analysis.report.card import Card
 
 
-@keywords(MeasureOptions)
-def card(runs: Runs, *, options: MeasureOptions) -> Card:
+@keywords(AnswerOptions)
+def card(runs: Runs, *, options: AnswerOptions) -> Card:
     """Decide whether a judge may rank your models, overall and by task, from its checks and the
     order of the sources.
 
@@ -29,6 +29,9 @@ def card(runs: Runs, *, options: MeasureOptions) -> Card:
         Seed of the bootstrap.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+    bar
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
+        of choices between unnamed options.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.outputs import OutputFile
-from visualjudge.options import MeasureOptions, keywords
+from visualjudge.options import AnswerOptions, keywords
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,8 +118,8 @@ class Study:
         return f"Study({', '.join(judge['judge'] for judge in self.metrics['judges'])})"
 
 
-@keywords(MeasureOptions)
-def analyse(runs: Runs, *, options: MeasureOptions) -> Study:
+@keywords(AnswerOptions)
+def analyse(runs: Runs, *, options: AnswerOptions) -> Study:
     """Analyse runs over the same dataset.
 
     Parameters
@@ -132,6 +132,9 @@ def analyse(runs: Runs, *, options: MeasureOptions) -> Study:
         Seed of the bootstrap.
     tasks, encodings, types, where
         Use only these questions; each of ``where`` is ``FIELD=VALUE``, such as ``margin>2``.
+    bar
+        What must be reached, as ``NAME=VALUE``: ``spearman`` and ``error`` of scores, ``accuracy``
+        of choices between unnamed options.
 
     Raises
     ------

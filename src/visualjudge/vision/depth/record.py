@@ -57,6 +57,8 @@ def from_arrays(given: Any) -> Any:
     values = payload.get("depth")
     if values is None or isinstance(values, str | Path):
         return payload
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     return {**payload, "depth": shaped(values, "depth", ("H", "W"), "float")}
 
 

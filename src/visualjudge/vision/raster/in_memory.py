@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, in_field
 
 
 def array_of(value: Any) -> NDArray[Any] | None:
@@ -19,8 +19,15 @@ def array_of(value: Any) -> NDArray[Any] | None:
         value = value.detach().cpu()
         if "bfloat16" in str(value.dtype):  # NumPy has none
             value = value.float()
+    _refuse_masked(value)
     like = hasattr(value, "__array__") or hasattr(value, "__array_interface__")
     return np.asarray(value) if like and not isinstance(value, np.generic) else None
+
+
+def _refuse_masked(value: Any) -> None:
+    """Refuse an array whose mask NumPy would drop without a word."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise DataError("must have no masked elements; fill them or leave them out")
 
 
 def shaped(
@@ -34,6 +41,9 @@ def shaped(
     DataError
         If it has another shape or dtype.
     """
+    with in_field(field):
+        for item in value if isinstance(value, list | tuple) else (value,):
+            _refuse_masked(item)
     try:
         array = (
             np.asarray(value) if isinstance(value, list | tuple) else array_of(value)

@@ -1,4 +1,4 @@
-"""One row for each judge, benchmark and type of question, for a card over several benchmarks.
+"""One row for each judge, benchmark and type of question, if the runs are on several benchmarks.
 
 Rows of the same type are comparable: the accuracy on pairs (with that of guessing), the mean τ-b of
 rankings, Spearman's ρ of scores. Rows of different types are not.
@@ -13,6 +13,9 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import accuracy, guessed
 from visualjudge.analysis.figure_text import number, number3, span3
+from visualjudge.analysis.figures.figure import StudyFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.results import Shown
 from visualjudge.analysis.scores import ranking_cells, scoring_cells
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Column, Layout, grid, named
@@ -63,7 +66,7 @@ def _figure(kind: str, part: pl.DataFrame) -> Estimate:
     return scoring_cells(part, ())[""].spearman
 
 
-BENCHMARK = Layout[BenchmarkRow](
+COLUMNS = Layout[BenchmarkRow](
     named("judge", "Judge"),
     named("benchmark", "Benchmark"),
     named("question_type", "Questions"),
@@ -79,4 +82,18 @@ BENCHMARK = Layout[BenchmarkRow](
 def benchmarks_table(rows: Sequence[BenchmarkRow]) -> Table:
     """Return the rows as a table."""
     note = "Rows of one measure are comparable; compare an accuracy with guessing."
-    return grid(BENCHMARK, rows, title="Benchmarks", notes=[note])
+    return grid(COLUMNS, rows, title="Benchmarks", notes=[note])
+
+
+def _section(shown: Shown) -> Section:
+    table = benchmarks_table(shown.analysis[BENCHMARKS])
+    return Section("benchmarks", "By benchmark", asked=[table], detail=True)
+
+
+BENCHMARKS = StudyFigure(
+    "benchmarks",
+    lambda analysis: tuple(rows_of(analysis.study)),
+    COLUMNS,
+    place=125,
+    section=_section,
+)

@@ -1,0 +1,136 @@
+"""Does it choose as the truth does? Pairs whose options name no models.
+
+Two requirements, each met, missed or open by its whole interval: accuracy is at least
+``Bar.accuracy``, and above that of the best constant answer, on the same verdicts. The state follows
+as that of scores (:mod:`visualjudge.analysis.statistics.score_bar`), for each task or category, and
+over them. A failed reply is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import image_sums
+from visualjudge.analysis.estimate import mean_ends
+from visualjudge.analysis.figure_text import (
+    listed,
+    many,
+    percent,
+    plain_name,
+    with_ends,
+)
+from visualjudge.analysis.statistics.score_bar import (
+    LEAST_IMAGES,
+    Bar,
+    Level,
+    ScoreState,
+    level,
+    over_tasks,
+    state,
+)
+from visualjudge.analysis.study_table import Study, has_truth
+from visualjudge.analysis.value_and_interval import Estimate
+
+NAMED = 3
+ABOVE = 1e-9
+"""A gain over a constant answer must be more than nothing."""
+CHOSEN = ("task", "cluster", "usable", "right", "answer", "first_right")
+
+
+@dataclass(frozen=True, eq=False)
+class PairsOfTask:
+    """A judge's choices in one task (``task`` "": in all): accuracy, that of the best constant
+    answer, and whether each requirement is met.
+    """
+
+    task: str
+    accuracy: Estimate
+    constant: float
+    accurate: Level
+    above: Level
+
+    @property
+    def state(self) -> ScoreState:
+        """Whether it chooses as the truth does."""
+        return state(self.accurate, self.above)
+
+
+@dataclass(frozen=True, eq=False)
+class PairAnswer:
+    """A judge's choices over all pairs and by task, their state and its sentence."""
+
+    whole: PairsOfTask
+    tasks: tuple[PairsOfTask, ...]
+    bar: Bar
+
+    @property
+    def state(self) -> ScoreState:
+        """The state of all pairs; ``in_part`` also where decided tasks differ."""
+        decided = over_tasks(task.state for task in self.tasks)
+        if self.whole.state == "too_few" or decided == "in_part":
+            return decided
+        return self.whole.state
+
+    @property
+    def sentence(self) -> str:
+        """The answer to "Does it choose as the truth does?"."""
+        own = self.whole
+        if not own.accuracy.n:
+            return "Not known: it answered no pair with a truth."
+        pairs = many(own.accuracy.n, "pair")
+        right = f"it is right in {with_ends(own.accuracy)} of {pairs}"
+        beside = {
+            "met": "above a constant answer’s",
+            "missed": "no better than a constant answer’s",
+            "open": "not told from a constant answer’s",
+        }[own.above]
+        required = f"at least {percent(self.bar.accuracy, 0)} is required"
+        words = f"{right}, {beside} {percent(own.constant)}; {required}"
+        begins = {"yes": "Yes", "no": "No", "in_part": "In part"}
+        begin = begins.get(self.state, "Not decided yet")
+        return f"{begin}: {words}{self._by_task}."
+
+    @property
+    def _by_task(self) -> str:
+        """Name the tasks that differ from the whole."""
+        parts = []
+        if len(self.tasks) > 1:
+            for name, word in (("yes", "yes in"), ("no", "no in")):
+                own = [
+                    plain_name(task.task) for task in self.tasks if task.state == name
+                ]
+                if own:
+                    parts.append(f"{word} {listed(own, NAMED)}")
+        return "".join(f"; {part}" for part in parts)
+
+
+def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:
+    """Return the answer from a judge's choices in pairs whose better option is known."""
+    known = study.kind(run, "pairwise", CHOSEN).filter(has_truth())
+    whole = _of(known, "", bar)
+    names = known["task"].cast(pl.String).unique().sort()
+    tasks = [_of(known.filter(pl.col("task") == name), name, bar) for name in names]
+    return PairAnswer(whole, tuple(tasks), bar)
+
+
+def _of(pairs: pl.DataFrame, task: str, bar: Bar) -> PairsOfTask:
+    first = pl.col("first_right").cast(pl.String)
+    stored = pl.col("answer").cast(pl.String)
+    # options by the place where they were shown; ties, and orders not known, as stored
+    pairs = pairs.with_columns(shown=pl.coalesce(first, stored))
+    counts = pairs.group_by("shown").len().sort("len", "shown", descending=True)
+    usual = counts["shown"].first()
+    constant = pl.col("shown") == pl.lit(usual, pl.String)
+    gain = pl.col("right").cast(pl.Int8) - constant.cast(pl.Int8)
+    values = {"n": pl.col("usable").is_not_null(), "right": pl.col("right")}
+    sums = image_sums(pairs, (), {**values, "gain": gain, "constant": constant})
+    accuracy = sums.shares("right", "n")[0]
+    value, found = sums.ratio("gain", "n")
+    low, high = (float(end[0]) for end in mean_ends(value, found))
+    share = float(sums.total("constant")[0]) / max(1, accuracy.n)
+    enough = accuracy.images >= LEAST_IMAGES
+    accurate = level(accuracy.interval if enough else None, bar.accuracy)
+    above = level((low, high) if enough and low == low else None, ABOVE)
+    return PairsOfTask(task, accuracy, share, accurate, above)

@@ -1,0 +1,276 @@
+"""May I use its scores? A judge's scores beside the true ones, by task and over tasks, and one
+sentence.
+
+Everything is computed on the scale from 0 to 10 and shown on the scale of the study
+(:class:`ScoreScale`). Over tasks, correlations mix the items of all tasks, as is usual; ``order``,
+by which judges are compared, is the mean over tasks of the correlation inside each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
+from visualjudge.analysis.figure_text import (
+    listed,
+    many,
+    number,
+    percent,
+    plain_name,
+    with_ends,
+)
+from visualjudge.analysis.score_scale import ScoreScale, scale_of
+from visualjudge.analysis.scores import scores_of
+from visualjudge.analysis.statistics.score_agreement import (
+    Figure,
+    Scores,
+    of_items,
+    weighted_mean,
+)
+from visualjudge.analysis.statistics.score_bar import (
+    LEAST_IMAGES,
+    Bar,
+    Level,
+    ScoreState,
+    error_level,
+    margin,
+    order_level,
+    over_tasks,
+    state,
+)
+from visualjudge.analysis.statistics.score_ranges import (
+    NO_RANGES,
+    ScoreRange,
+    ScoreRanges,
+    score_ranges,
+)
+from visualjudge.analysis.study_table import Study
+
+TEN = (0.0, 10.0)
+NAMED = 3
+"""Number of tasks that a sentence names."""
+MOST_TIMES = 20
+"""Times the images that an answer may need to be promised."""
+SCORED = ("task", "cluster", "usable", "number", "truth")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresOfTask:
+    """A judge's scores in one task (``task`` "": in all), and what follows from them.
+
+    ``failed`` counts replies without a score; ``scores`` is None without any usable reply on an
+    item with a truth.
+    """
+
+    task: str
+    failed: int
+    scores: Scores | None
+    bar: Bar
+
+    @property
+    def order(self) -> Level:
+        """Whether the scores order the items as required."""
+        return "open" if self.scores is None else order_level(self.scores, self.bar)
+
+    @property
+    def error(self) -> Level:
+        """Whether the error is as small as required."""
+        return "open" if self.scores is None else error_level(self.scores, self.bar)
+
+    @property
+    def state(self) -> ScoreState:
+        """Whether the scores may be used."""
+        return state(self.order, self.error)
+
+    @cached_property
+    def ranges(self) -> ScoreRanges:
+        """The true scores behind each score of the judge."""
+        own = self.scores
+        if own is None:
+            return NO_RANGES
+        return score_ranges(own.judged, own.true, own.image, scale=TEN)
+
+    @property
+    def needs_images(self) -> int | None:
+        """Images on which both requirements would probably be decided; None if no number of them
+        can be promised.
+        """
+        own = self.scores
+        if own is None or "missed" in (self.order, self.error):
+            return None
+        gaps = [(own.spearman, self.bar.spearman), (margin(own, self.bar), 0.0)]
+        needed = [_times(figure, least) for figure, least in gaps]
+        most = max(needed, default=0.0)
+        if not np.isfinite(most) or most > MOST_TIMES:
+            return None
+        return max(LEAST_IMAGES, int(np.ceil(most * own.images)))
+
+
+def _times(figure: Figure, least: float) -> float:
+    """Return how many times the images a figure needs to be told from ``least`` with a power of
+    80 %; infinite if it does not differ.
+    """
+    error = float(np.sqrt(figure.spread.variance[0]))
+    gap = abs(figure.value - least)
+    reach = NORMAL + float(norm_isf(1 - POWER))
+    return (reach * error / gap) ** 2 if gap > 0 else float("inf")
+
+
+def scored(study: Study, run: int) -> pl.DataFrame:
+    """Return a judge's verdicts on scoring questions whose truth is known, by task and image."""
+    table = study.kind(run, "scoring", SCORED).drop_nulls("truth")
+    return table.with_columns(pl.col("task").cast(pl.String)).sort("task", "cluster")
+
+
+def scores_by_task(table: pl.DataFrame, scale: ScoreScale) -> dict[str, Scores]:
+    """Return the usable scores of a table by task; groups of images are those of the whole table."""
+    read = table.filter("usable")
+    task = read["task"].to_numpy()
+    whole = scores_of(read, scale.step)
+    return {name: of_items(whole, task == name) for name in np.unique(task).tolist()}
+
+
+def order_in_tasks(parts: Sequence[Scores]) -> Figure:
+    """Return the rank correlation inside tasks, as the mean over their items."""
+    return weighted_mean([part.spearman for part in parts])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreAnswer:
+    """A judge's scores over all tasks and by task, their state and its sentence."""
+
+    whole: ScoresOfTask
+    tasks: tuple[ScoresOfTask, ...]
+    scale: ScoreScale
+
+    def named(self, own: ScoreRange) -> str:
+        """Return the judge's scores of a range, on the scale of the study."""
+        ends = dict.fromkeys(map(self.scale.score, (own.score, own.score_high)))
+        return "–".join(f"{end:g}" for end in ends)
+
+    def ends(self, own: ScoreRange) -> str:
+        """Return the true scores of a range, on the scale of the study."""
+        return " to ".join(
+            f"{self.scale.score(end):.3g}" for end in (own.low, own.high)
+        )
+
+    @property
+    def state(self) -> ScoreState:
+        """The state over tasks."""
+        return over_tasks(task.state for task in self.tasks)
+
+    @property
+    def sentence(self) -> str:
+        """The answer to "May I use its scores?"."""
+        if self.whole.scores is None:
+            why = "no reply on an item with a truth could be read"
+            return f"Not known: {why}. `visualjudge report` says why."
+        if len(self.tasks) > 1:
+            return f"{_over(self)} {self._over_all}."
+        (only,) = self.tasks
+        words = {"yes": "Yes", "no": "No", "in_part": "In part"}
+        word = words.get(only.state, "Not decided yet")
+        advice = f" {_advice(only)}" if only.state == "too_few" else ""
+        return f"{word}: {'; '.join(self._parts(only))}.{advice}"
+
+    @property
+    def _over_all(self) -> str:
+        own = self.whole.scores
+        assert own is not None
+        error = f"mean error {number(self.scale.size(own.mae.value))}"
+        return (
+            f"Over all items: ρ {number(own.spearman.value)}, {error} of {self.scale}, exact in "
+            f"{percent(own.exact.value)}"
+        )
+
+    def _parts(self, task: ScoresOfTask) -> Iterator[str]:
+        own = task.scores
+        assert own is not None
+        if np.ptp(own.true) == 0:
+            yield "all true scores are alike, so nothing can be ordered"
+            return
+        if np.ptp(own.judged) == 0:
+            yield f"it gives every item the score {self.scale.score(own.usual):g}"
+        else:
+            words: dict[Level, str] = {
+                "met": "it orders items as required",
+                "missed": "it does not order items as required",
+                "open": "whether it orders items as required is open",
+            }
+            least = number(task.bar.spearman)
+            found = with_ends(own.spearman.estimate, number)
+            yield f"{words[task.order]}, ρ {found}, at least {least}"
+        errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
+        constant = number(self.scale.size(own.constant_mae.value))
+        yield (
+            f"{errs}, {_BESIDE[task.error]} {percent(task.bar.error, 0)} of the best constant’s "
+            f"{constant}"
+        )
+
+
+_BESIDE: dict[Level, str] = {
+    "met": "less than",
+    "missed": "more than",
+    "open": "not told from",
+}
+
+
+def _advice(task: ScoresOfTask) -> str:
+    own = task.scores
+    images = 0 if own is None else own.images
+    needed = task.needs_images
+    if needed and needed > images:
+        return f"About {many(needed - images, 'more image')} would probably decide."
+    return (
+        "It lies too close to what is required for a number of images to be promised."
+    )
+
+
+def _over(answer: ScoreAnswer) -> str:
+    """Say which tasks have which state."""
+    words: list[tuple[ScoreState, str]] = [
+        ("yes", "yes in"),
+        ("in_part", "in part in"),
+        ("no", "no in"),
+        ("too_few", "not decided in"),
+    ]
+    total = len(answer.tasks)
+    parts = []
+    for name, word in words:
+        own = [plain_name(task.task) for task in answer.tasks if task.state == name]
+        if len(own) == total:
+            parts.append(f"in all {total} tasks")
+        elif own:
+            parts.append(f"{word} {_tasks(own)}")
+    begins: dict[ScoreState, str] = {
+        "yes": "Yes",
+        "no": "No",
+        "in_part": "In part",
+        "too_few": "Not decided yet",
+    }
+    return f"{begins[answer.state]}: {'; '.join(parts)}."
+
+
+def _tasks(names: Sequence[str]) -> str:
+    return listed(names, NAMED) if len(names) <= NAMED else f"{len(names)} tasks"
+
+
+@lru_cache(maxsize=4)
+def score_answer(study: Study, run: int, bar: Bar) -> ScoreAnswer:
+    """Return the answer from a judge's scores on items with a true score."""
+    table = scored(study, run)
+    scale = scale_of(study)
+    found = scores_by_task(table, scale)
+    unread = (~pl.col("usable")).sum()
+    failed = dict(table.group_by("task").agg(unread).sort("task").iter_rows())
+    tasks = tuple(
+        ScoresOfTask(task, n, found.get(task), bar) for task, n in failed.items()
+    )
+    read = table.filter("usable")
+    every = scores_of(read, scale.step) if read.height else None
+    return ScoreAnswer(ScoresOfTask("", sum(failed.values()), every, bar), tasks, scale)

@@ -1,0 +1,39 @@
+"""The answer of a study that compares no named models, by its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visualjudge.analysis.answer import AnswerState, PairsOfModels
+from visualjudge.analysis.decisions.consistency import consistency
+from visualjudge.analysis.decisions.model_answer import ModelAnswer, qualified
+from visualjudge.analysis.decisions.pair_answer import pair_answer
+from visualjudge.analysis.decisions.score_answer import score_answer
+from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.shape import Shape
+from visualjudge.analysis.study_table import Study
+
+NAMED: tuple[Shape, ...] = ("named_pairs", "controlled_errors")
+"""Shapes that compare sources."""
+
+
+def study_answer(
+    study: Study,
+    run: int,
+    shape: Shape,
+    pairwise: Pairwise,
+    qualifiers: Sequence[str] = (),
+) -> ModelAnswer:
+    """Return the answer of one run of such a ``shape``; ``qualifiers`` are what else is proven."""
+    state: AnswerState = "too_few"
+    if shape == "scores":
+        scores = score_answer(study, run, study.bar)
+        state, sentence = scores.state, scores.sentence
+    elif shape == "unnamed_pairs":
+        pairs = pair_answer(study, run, study.bar)
+        state, sentence = pairs.state, pairs.sentence
+    else:
+        sentence = consistency(study, run, pairwise)
+    said = qualified(state, sentence, qualifiers)
+    nothing = PairsOfModels((), None, None, 0)
+    return ModelAnswer(**vars(nothing), state=state, sentence=said, shape=shape)

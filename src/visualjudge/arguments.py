@@ -1,0 +1,136 @@
+"""The arguments of the public functions are checked against their annotations, so that a wrong type
+is one line and not a wrong answer.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import visualjudge
+from visualjudge.core.errors import UsageError, one_of
+
+Result = TypeVar("Result")
+# What a field that takes several texts takes, too.
+_TEXTS = "tuple[str, ...]"
+
+
+class ArgumentError(UsageError, TypeError):
+    """A public function was given an argument of a wrong type or name."""
+
+
+class _Names(dict[str, Any]):
+    """The names of a module; those that only a type checker imports, and that are not public,
+    stand for anything.
+    """
+
+    def __missing__(self, name: str) -> Any:
+        public = name[:1].isupper() and name in visualjudge.__all__
+        return getattr(visualjudge if public else builtins, name, Any)
+
+
+def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]:
+    """Return the public function ``name``, which refuses arguments of other types.
+
+    Raises
+    ------
+    ArgumentError
+        When it is called, if it has no such argument, one is missing, or one has another type.
+    """
+    signature = inspect.signature(function)
+    options = sys.modules.get("visualjudge.options")
+    names = _Names(
+        {**vars(options or builtins), **vars(sys.modules[function.__module__])}
+    )
+    hints = {
+        key: eval(one.annotation, names) if isinstance(one.annotation, str) else Any
+        for key, one in signature.parameters.items()
+    }
+
+    def check(*positional: Any, **named: Any) -> None:
+        try:
+            bound = signature.bind(*positional, **named)
+        except TypeError as error:
+            raise ArgumentError(f"{name}: {_reason(str(error), signature)}") from None
+        for key, value in bound.arguments.items():
+            parameter = signature.parameters[key]
+            several = parameter.annotation == _TEXTS and isinstance(value, str | None)
+            if not (value is parameter.default or several or _is(value, hints[key])):
+                told = _told(parameter.annotation, hints[key])
+                raise ArgumentError(f"{name}: {key} must be {told}, got {value!r:.60}")
+
+    @functools.wraps(function)
+    def called(*positional: Any, **named: Any) -> Any:
+        check(*positional, **named)
+        return function(*positional, **named)
+
+    @functools.wraps(function)
+    async def awaited(*positional: Any, **named: Any) -> Any:
+        check(*positional, **named)
+        return await cast(Any, function(*positional, **named))
+
+    public: Any = awaited if inspect.iscoroutinefunction(function) else called
+    public.__module__ = "visualjudge"  # where pickle finds it
+    return public  # type: ignore[no-any-return]
+
+
+def _told(annotation: str, hint: Any) -> str:
+    """Return the type as it is written, but for a name that stands for several types."""
+    if isinstance(hint, type) or not annotation.isidentifier():
+        return annotation
+    return re.sub(r"[\w.]+\.(\w+)", r"\1", str(hint))
+
+
+def _reason(message: str, signature: inspect.Signature) -> str:
+    """Return the reason that Python gives, with the arguments that are known."""
+    unknown = message.partition("unexpected keyword argument ")[2].strip("'")
+    known = one_of(unknown, list(signature.parameters)) if unknown else ""
+    return f"{message}; must be {known}" if unknown else message
+
+
+def _is(value: Any, hint: Any) -> bool:
+    """Return whether a value is of an annotated type, or the annotation is none that we check."""
+    kind = get_origin(hint) or hint
+    inner = get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_is(value, one) for one in inner)
+    if kind is Literal:
+        return any(type(value) is type(one) and value == one for one in inner)
+    if hasattr(value, "dtype") and not getattr(value, "shape", (0,)):
+        value = value.item()  # a number of NumPy
+    if kind in (int, float):
+        kinds = int if kind is int else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool)
+    if kind is Any or kind is Callable or getattr(kind, "_is_protocol", False):
+        return kind is not Callable or callable(value)
+    if kind is tuple and Ellipsis not in inner:
+        return _is_row(value, inner)
+    if kind in (tuple, list, Iterable, Collection, Sequence, Mapping):
+        return _is_several(value, Mapping if kind is Mapping else Iterable, inner)
+    if kind is Path:
+        return isinstance(value, str | os.PathLike)
+    return not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _is_row(value: Any, inner: tuple[Any, ...]) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == len(inner)
+        and all(map(_is, value, inner))
+    )
+
+
+def _is_several(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
+    if isinstance(value, str | bytes) or not isinstance(value, kind):
+        return False
+    if not inner or isinstance(value, Iterator):  # which would be used up
+        return True
+    return all(_is(item, inner[0]) for item in value)

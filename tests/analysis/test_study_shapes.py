@@ -1,0 +1,209 @@
+"""Every study that people have gets an answer to its own question: tables of twelve and more shapes
+through adopt, card and report.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import visualjudge as vj
+from visualjudge.analysis import analyse
+from visualjudge.analysis.report.page import html as page_of
+from visualjudge.cli.main import app
+from visualjudge.core.errors import UsageError
+
+Row = dict[str, Any]
+Parts = frozenset[str]
+JUDGES = {"good": 0.6, "poor": 6.0}
+
+
+def scores(parts: Parts, items: int = 120) -> list[Row]:
+    """Scores from 1 to 5 beside those of people, by a good judge and one that guesses."""
+    rng, rows = np.random.default_rng(1), []
+    for k in range(items):
+        task = ("charts", "photographs")[k % 2]
+        true = int(np.clip(round(rng.normal(3, 1.2)), 1, 5))
+        for judge in JUDGES if "two" in parts else ["good"]:
+            for repeat in range(2 if "repeats" in parts else 1):
+                guess = rng.integers(1, 6) if judge == "poor" else true
+                said = int(np.clip(round(guess + rng.normal(0, 0.5)), 1, 5))
+                row: Row = {"item": f"q{k}", "judge": judge, "verdict": said}
+                row |= {"truth": true} if "truth" in parts else {}
+                row |= {"task": task} if "tasks" in parts else {}
+                row |= {"group": f"i{k // 3}"} if "groups" in parts else {}
+                row |= {"repeat": repeat} if "repeats" in parts else {}
+                row |= {"model": f"m{k % 3}"} if "names" in parts else {}
+                sure = 0.9 if said == true else 0.4
+                row |= {"sure": sure} if "confidence" in parts else {}
+                rows.append(row)
+    return rows
+
+
+def pairs(parts: Parts, items: int = 120) -> list[Row]:
+    """Choices of a judge that is right in nine of ten pairs, and of one that guesses."""
+    rng, rows = np.random.default_rng(2), []
+    for k in range(items):
+        true = "AB"[rng.integers(2)]
+        other = "B" if true == "A" else "A"
+        for judge in JUDGES if "two" in parts else ["good"]:
+            for order in ("AB", "BA") if "order" in parts else ("",):
+                right = rng.random() < (0.92 if judge == "good" else 0.5)
+                row: Row = {"item": f"q{k}", "judge": judge}
+                row["verdict"] = true if right else other
+                row |= {"truth": true} if "truth" in parts else {}
+                row |= {"order": order} if order else {}
+                row |= (
+                    {"task": ("charts", "photographs")[k % 2]}
+                    if "tasks" in parts
+                    else {}
+                )
+                names = ("m1", "m2") if true == "A" or k % 5 == 0 else ("m2", "m1")
+                named = dict(zip(("model_a", "model_b"), names, strict=True))
+                row |= named if "names" in parts else {}
+                row |= {"sure": 0.9 if right else 0.6} if "confidence" in parts else {}
+                rows.append(row)
+    return rows
+
+
+SCORES, PAIRS = "scores", "pairs"
+MAY_USE, CHOOSES = "May I use its scores?", "Does it choose as the truth does?"
+MAY_RANK, CONSISTENT = "May I rank my models?", "Is it consistent, and do judges agree?"
+YES_SCORES = "Yes: it orders items as required"
+YES_PAIRS = r"Yes: it is right in 9\d"
+LABEL = r"without ground truth nobody knows.*adopt --column truth=NAME"
+SHAPES: dict[str, tuple[str, Sequence[str], str, str, str]] = {
+    "scores": (SCORES, ["truth"], "scores", MAY_USE, YES_SCORES),
+    "scores, tasks": (SCORES, ["truth", "tasks"], "scores", MAY_USE, "Yes: in all 2 tasks"),
+    "scores, groups": (SCORES, ["truth", "groups"], "scores", MAY_USE, YES_SCORES),
+    "scores, repeats": (SCORES, ["truth", "repeats"], "scores", MAY_USE, YES_SCORES),
+    "scores, confidence": (SCORES, ["truth", "confidence"], "scores", MAY_USE, YES_SCORES),
+    "scores, judges": (SCORES, ["truth", "two"], "scores", MAY_USE, YES_SCORES),
+    "scores, names": (SCORES, ["truth", "names", "groups"], "named_pairs", MAY_RANK, "m"),
+    "scores alone": (SCORES, [], "no_truth", CONSISTENT, LABEL),
+    "scores, judges, no truth": (SCORES, ["two"], "no_truth", CONSISTENT, f"agrees with poor.*{LABEL}"),
+    "scores, repeats, no truth": (SCORES, ["repeats"], "no_truth", CONSISTENT, f"asked again.*{LABEL}"),
+    "pairs": (PAIRS, ["truth"], "unnamed_pairs", CHOOSES, YES_PAIRS),
+    "pairs, order": (PAIRS, ["truth", "order"], "unnamed_pairs", CHOOSES, YES_PAIRS),
+    "pairs, tasks": (PAIRS, ["truth", "tasks"], "unnamed_pairs", CHOOSES, f"{YES_PAIRS}.*yes in charts and"),
+    "pairs, confidence": (PAIRS, ["truth", "confidence"], "unnamed_pairs", CHOOSES, YES_PAIRS),
+    "pairs, judges": (PAIRS, ["truth", "two"], "unnamed_pairs", CHOOSES, YES_PAIRS),
+    "pairs, order, no truth": (PAIRS, ["order"], "no_truth", CONSISTENT, f"keeps its choice.*{LABEL}"),
+    "pairs, judges, no truth": (PAIRS, ["two"], "no_truth", CONSISTENT, f"the same choice in.*{LABEL}"),
+    "pairs, names": (PAIRS, ["truth", "names"], "named_pairs", MAY_RANK, "1 of 1 pair"),
+    "pairs, names, no truth": (PAIRS, ["names"], "named_pairs", MAY_RANK, "without ground truth"),
+}  # fmt: skip
+
+
+def adopted(rows: list[Row], out: Path, kind: str) -> Sequence[Path]:
+    columns = {"confidence": "sure"} if "sure" in rows[0] else {}
+    scale = (1.0, 5.0) if kind == SCORES else None
+    return vj.adopt(rows, out, score_range=scale, columns=columns).runs
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_study_ends_in_a_sentence_that_answers_its_question(
+    name: str, tmp_path: Path
+) -> None:
+    kind, parts, shape, question, sentence = SHAPES[name]
+    rows = (scores if kind == SCORES else pairs)(frozenset(parts))
+    runs = adopted(rows, tmp_path / "study", kind)
+    card = vj.card(runs)
+    answer = next(one for one in card.judges if one.judge == "good").models
+    assert (answer.shape, answer.question) == (shape, question)
+    assert re.search(sentence, answer.sentence, re.DOTALL), answer.sentence
+    analysis = analyse(runs)
+    page = html.unescape(re.sub(r"<[^>]+>", " ", page_of(analysis)))
+    assert question in page
+    for text in (page, str(card)):
+        assert "Import or perturb" not in text
+        assert "share no question" not in text
+        assert "question in common" not in text
+        if shape != "named_pairs":
+            assert "Not with these images" not in text
+    stored = analysis.metrics["judges"][0]["answer"]
+    assert stored["shape"] == shape
+    assert stored["state"] in ("yes", "in_part", "no", "too_few")
+
+
+def test_two_judges_are_compared_by_the_scores_of_the_same_items(
+    tmp_path: Path,
+) -> None:
+    runs = adopted(scores(frozenset(["truth", "two", "tasks"])), tmp_path / "s", SCORES)
+    metrics = analyse(runs).metrics
+    rows = {row["measure"]: row for row in metrics["comparisons"]}
+    assert set(rows) == {"spearman", "mae"}
+    assert rows["spearman"]["difference"] > 0.5
+    assert rows["mae"]["difference"] < -1
+    for row in rows.values():
+        assert row["p_holm"] < 0.001
+        assert row["n"] == 120
+        assert row["difference"] == pytest.approx(row["value_a"] - row["value_b"])
+        assert set(row["by_task"]) == {"charts", "photographs"}
+    assert metrics["warnings"] == []
+
+
+def test_metrics_hold_the_scores_by_task(tmp_path: Path) -> None:
+    runs = adopted(scores(frozenset(["truth", "tasks"])), tmp_path / "s", SCORES)
+    scoring = analyse(runs).metrics["judges"][0]["scoring"]
+    tasks = scoring["tasks"]
+    assert [task["task"] for task in tasks] == ["charts", "photographs"]
+    for found in (scoring, *tasks):
+        for name in (
+            "exact",
+            "within_one",
+            "saturation",
+            "constant_mae",
+            "bias",
+            "mae",
+        ):
+            low, high = found[f"{name}_ci95"]
+            assert low <= found[name] <= high
+        assert found["exact"] > 0.5
+        assert found["within_one"] >= found["exact"]
+        assert found["mae"] < found["constant_mae"]
+        assert all(row["low"] <= row["high"] for row in found["range"])
+        assert found["coverage"] >= 0.85
+
+
+def test_judges_of_different_items_have_no_question_in_common(tmp_path: Path) -> None:
+    rows = scores(frozenset(["truth", "two"]))
+    rows = [row for k, row in enumerate(rows) if (row["judge"] == "good") == (k < 120)]
+    analysis = analyse(adopted(rows, tmp_path / "s", SCORES))
+    (row,) = analysis.metrics["comparisons"]
+    assert row["ci95_why"] == "no question in common"
+    assert "share no question" in analysis.metrics["warnings"][0]
+
+
+def test_the_bar_is_stated_and_changeable(tmp_path: Path) -> None:
+    (run,) = adopted(scores(frozenset(["truth"])), tmp_path / "s", SCORES)
+    assert vj.card([run]).judges[0].models.state == "yes"
+    (high,) = vj.card([run], bar=("spearman=0.99", "error=0.01")).judges
+    assert high.models.state == "no"
+    assert "at least 0.99" in high.models.sentence
+    text = CliRunner().invoke(app, ["card", str(run), "--bar", "spearman=0.99"]).output
+    assert "at least 0.99" in text
+    with pytest.raises(
+        UsageError, match="--bar must be one of spearman, error, accuracy"
+    ):
+        vj.card([run], bar="rho=1")
+    with pytest.raises(UsageError, match="--bar spearman must be a number"):
+        vj.card([run], bar="spearman=high")
+
+
+def test_the_files_of_the_card_and_of_the_report_say_the_same(tmp_path: Path) -> None:
+    (run,) = adopted(scores(frozenset(["truth"])), tmp_path / "s", SCORES)
+    card, metrics = tmp_path / "card.json", tmp_path / "metrics.json"
+    invoke = CliRunner().invoke
+    assert invoke(app, ["card", str(run), "--json", str(card)]).exit_code == 0
+    assert invoke(app, ["report", str(run), "--json", str(metrics)]).exit_code == 0
+    said = json.loads(card.read_text("utf-8"))["judges"][0]["answer"]
+    assert said == json.loads(metrics.read_text("utf-8"))["judges"][0]["answer"]

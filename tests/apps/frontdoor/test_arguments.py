@@ -1,0 +1,86 @@
+"""Public functions refuse arguments of wrong types, and arrays whose mask NumPy would drop."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import visualjudge as vj
+from visualjudge.core.errors import DataError, UsageError
+
+CLIENT = vj.client("baseline", model="oracle:1.0")
+BOXES = {"boxes": np.ones((1, 4)), "labels": ["dog"], "scores": np.ones(1)}
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        (lambda: vj.import_samples("keypoint", [], "o", source="s", classes="dog"), "classes"),
+        (lambda: vj.import_samples("keypoint", [], "o", source="s", classes=5), "classes"),
+        (lambda: vj.import_samples("keypoint", 5, "o", source="s"), "samples"),
+        (lambda: vj.encode("keypoint", "pose", {}, None, classes="dog"), "classes"),
+        (lambda: vj.judge("ds", CLIENT, "o", swap="no"), "swap"),
+        (lambda: vj.judge("ds", CLIENT, "o", repeats=True), "repeats"),
+        (lambda: vj.build("data", "o", seed=1.5), "seed"),
+        (lambda: vj.build("data", "o", task="keypoint"), "task"),
+        (lambda: vj.build("data", "o", engine="fast"), "engine"),
+        (lambda: vj.build("data", "o", score_range="ab"), "score_range"),
+        (lambda: vj.analyse([1]), "runs"),
+        (lambda: vj.plan("data", goal="win"), "goal"),
+        (lambda: vj.register_task(5), "task"),
+        (lambda: vj.score("keypoint", [], [], size=5), "size"),
+        (lambda: vj.score("object_detection", BOXES, BOXES, class_of_interest=5), "class_of_"),
+        (lambda: vj.adopt(5, "o"), "table"),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_is_one_line_that_names_the_argument(
+    call: Callable[[], Any], wrong: str
+) -> None:
+    with pytest.raises(UsageError, match=wrong) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_numpy_lists_and_texts_are_what_they_stand_for() -> None:
+    for options in (
+        {"seed": np.int64(1)},
+        {"tasks": "keypoint"},
+        {"tasks": ["keypoint"]},
+        {"score_range": [0, 5]},
+        {"min_margin": 1},
+    ):
+        with pytest.raises(UsageError, match="no such folder"):
+            vj.build("nowhere", "out", **options)
+
+
+def test_a_public_function_can_be_sent_to_another_process() -> None:
+    assert pickle.loads(pickle.dumps(vj.score)) is vj.score
+
+
+def test_a_masked_depth_is_unknown_where_it_is_masked() -> None:
+    depth = np.linspace(1, 5, 48).reshape(6, 8)
+    hole = np.zeros(depth.shape, bool)
+    hole[:, :4] = True
+    stored = np.where(hole, 9999.0, depth)
+    assert vj.score("depth_estimation", depth, np.ma.array(stored, mask=hole)) == 10.0
+
+
+@pytest.mark.parametrize("field", ["boxes", "scores"])
+def test_masked_boxes_are_refused(field: str) -> None:
+    values = np.ma.array(BOXES[field], mask=True)
+    with pytest.raises(DataError, match=f"{field}: must have no masked elements"):
+        vj.score("object_detection", {**BOXES, field: values}, BOXES)
+
+
+def test_masked_masks_and_photographs_are_refused() -> None:
+    mask = np.ma.array(np.ones((4, 4), bool), mask=np.eye(4))
+    given = {"masks": [mask], "labels": ["dog"]}
+    with pytest.raises(DataError, match="masks: must have no masked elements"):
+        vj.score("instance_segmentation", given, given)
+    photograph = np.ma.array(np.zeros((4, 4, 3), np.uint8), mask=True)
+    with pytest.raises(DataError, match="must have no masked elements"):
+        vj.encode("object_detection", "pixel_s0_m0", BOXES, photograph, classes=["dog"])
