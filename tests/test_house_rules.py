@@ -70,19 +70,19 @@ OVER: dict[str, int] = {
     "core": 1400,
     "vision": 4350,
     "formats and data": 2700,
-    "prompts": 480,
-    "dataset": 1690,
+    "prompts": 550,
+    "dataset": 1750,
     "clients": 1950,
     "replies": 780,
     "judges": 1450,
     "runs": 1320,
-    "analysis": 6750,
+    "analysis": 7050,
     "apps": 5450,
     "studio": 2450,
     "cli": 1520,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 31_900
+MOST_STATEMENTS = 32_650
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 8.44
 """To become 8.0 when each room has been read once."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums, means_of
+from visualjudge.analysis.accuracy_cells import estimate_of, image_sums
+from visualjudge.analysis.estimate import mean_ends
 from visualjudge.analysis.figure_text import plain_name, points, with_ends
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section
@@ -57,9 +58,10 @@ def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
     sums = image_sums(table, [], {"n": one, "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
     gaps = image_sums(paired, [], {"n": one, "gap": pl.col(f"{name}_gap")})
-    return Reason(
-        name, task, sums.shares("right", "n")[0], means_of(gaps, "gap", "n")[0]
-    )
+    value, found = gaps.ratio("gap", "n")
+    ends = mean_ends(value, found)
+    gain = estimate_of(value, found, ends, paired.height, 0)
+    return Reason(name, task, sums.shares("right", "n")[0], gain)
 
 
 COLUMNS = Layout[Reason](
