@@ -1,6 +1,6 @@
 """Rubrics: lists of criteria that a judge answers in the same call as the question.
 
-A rubric is a YAML file in which ``yes`` and ``no`` are words, not truth values.
+A rubric is a YAML file, whose scalars are those of JSON: ``yes`` and ``no`` are words.
 Built-in ones are ``<name>/<version>.yaml`` below ``prompts/rubrics``.
 """
 
@@ -247,7 +247,7 @@ def read_rubric(path: Path) -> Rubric:
     DataError
         If it is not one; the message names the field.
     """
-    content = read_yaml(path, texts=True)
+    content = read_yaml(path)
     try:
         file = _File.model_validate(content)
     except ValidationError as error:
