@@ -67,11 +67,11 @@ BUDGET = {
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
-    "core": 1400,
-    "vision": 4350,
+    "core": 1440,
+    "vision": 4360,
     "formats and data": 2700,
     "prompts": 550,
-    "dataset": 1750,
+    "dataset": 1775,
     "clients": 1950,
     "replies": 780,
     "judges": 1450,
