@@ -156,8 +156,8 @@ def register_backend(name: str, client: Callable[..., Any] | str) -> None:
 
 
 def register_judge(name: str, judge: Callable[..., Any] | str) -> None:
-    """Add a judge module (pipe) that pipelines can name."""
-    table("pipe").register(name, judge)
+    """Add a judge module that pipelines can name."""
+    table("judge module").register(name, judge)
 
 
 def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:

@@ -46,7 +46,7 @@ class UsageError(VisualJudgeError):
 
 
 class UnknownName(UsageError, ValueError):
-    """A backend, pipe or model is in no registry; the message lists the known names."""
+    """A backend, judge module or model is in no registry; the message lists the known names."""
 
 
 class RunError(VisualJudgeError):

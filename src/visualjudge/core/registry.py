@@ -42,7 +42,7 @@ HOMES = {
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
     "importer": "visualjudge.formats.importers:IMPORTERS",
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",
-    "pipe": "visualjudge.judges.registry:PIPE_REGISTRY",
+    "judge module": "visualjudge.judges.registry:PIPE_REGISTRY",
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",

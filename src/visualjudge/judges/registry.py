@@ -10,7 +10,7 @@ from visualjudge.core.registry import Registry, lacking
 LOCAL = "local"
 """The backend of the local judge in ``judge --backend`` and run.json."""
 PIPE_REGISTRY: Registry[str, Any] = Registry(
-    "pipe",
+    "judge module",
     {
         "pairwise-judge": "visualjudge.judges.pairwise_module:PairwiseJudge",
         "viescore": "visualjudge.judges.viescore:VIEscorePipe",

@@ -79,6 +79,69 @@ def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(
     assert done.left_out == 0
 
 
+@pytest.mark.parametrize("words", [("Image A", "Image B"), ("image_a", "image_b")])
+def test_words_of_a_truth_name_an_edit_of_their_own_row(
+    tmp_path: Path, words: tuple[str, str]
+) -> None:
+    lines = [
+        RowResult("cup/AB", {"consistency": compared("Image A")}),
+        RowResult("cup/BA", {"consistency": compared("Image B")}),
+        RowResult("dog/BA", {"consistency": compared("Image A")}),
+    ]
+    rows = [
+        row("cup/AB", "flux/cup.png", "step/cup.png", gt_winner=words[0]),
+        row("cup/BA", "step/cup.png", "flux/cup.png", gt_winner=words[1]),
+        row("dog/BA", "step/dog.png", "flux/dog.png", gt_winner=words[0]),
+    ]
+    done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study")
+    assert done.columns["truth"] == "gt_winner"
+    best = [
+        question.sources["AB".index(question.answer)]
+        for question in vj.load_dataset(done.dataset).questions
+    ]
+    assert best == ["flux", "step"]
+    assert [one["order"] + one["value"] for one in verdicts(done.runs[0])] == [
+        "ABA",
+        "BAA",
+        "BAB",
+    ]
+    rows[1]["gt_winner"] = words[0]
+    (tmp_path / "odd").mkdir()
+    with pytest.raises(DataError, match="must be the same in all rows"):
+        vj.adopt(written(tmp_path / "odd", lines, rows), tmp_path / "study2")
+
+
+def test_what_is_no_winner_and_no_score_is_left_out(tmp_path: Path) -> None:
+    list_of = {"type": "criteria", "value": [1, 2], "meta": {}}
+    both = {"consistency": compared("Image A"), "own": list_of}
+    lines = [RowResult("a", both), RowResult("b", {}, errors={"own": "HTTP 500"})]
+    rows = [row("a", "x.png", "y.png", task="color")]
+    with pytest.warns(UserWarning) as told:
+        done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study")
+    assert [str(one.message).partition(": ")[2] for one in told] == [
+        "task: is the metric; that of the rows is in metadata.task "
+        "(--column task=metadata.task)",
+        "results: must be winners or scores, got criteria of own, left out",
+    ]
+    assert (done.verdicts, "metadata.task" in done.unused) == (1, True)
+    (tmp_path / "own").mkdir()
+    with pytest.raises(DataError, match="must be winners or scores, got criteria"):
+        vj.adopt(
+            written(tmp_path / "own", [RowResult("a", {"own": list_of})]),
+            tmp_path / "study2",
+        )
+
+
+def test_rows_without_a_key_are_adopted_by_their_number(tmp_path: Path) -> None:
+    rows = [row("", "x.png", "y.png", truth="Image B") for _ in range(2)]
+    for one in rows:
+        del one["key"]
+    lines = [RowResult(k, {"consistency": compared("Image B")}) for k in (1, 2)]
+    done = vj.adopt(written(tmp_path, lines, rows), tmp_path / "study")
+    answers = [question.answer for question in vj.load_dataset(done.dataset).questions]
+    assert answers == ["B", "B"]
+
+
 def test_what_failed_is_a_failure_and_ties_are_ties(tmp_path: Path) -> None:
     lines = [
         RowResult("a", {"consistency": compared("Tie")}),

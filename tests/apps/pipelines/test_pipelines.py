@@ -210,11 +210,6 @@ def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
             "not be empty",
         ),
         (
-            '{"instruction": "i", "input_image": "a", "edited_images": ["b"]}',
-            "key",
-            "the field is missing",
-        ),
-        (
             '{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}',
             "key",
             "an earlier line",
@@ -1130,6 +1125,15 @@ def test_references_cannot_multiply(form: str, tmp_path: Path) -> None:
     file = write(tmp_path / "c.yaml", "\n".join(["a0: x", *lines, metric]))
     with pytest.raises(UsageError, match="must have at most"):
         read_config(file)
+
+
+def test_rows_without_a_key_are_numbered_and_told(tmp_path: Path) -> None:
+    row = {"instruction": "i", "input_image": "a", "edited_images": ["b"]}
+    lines = ["", json.dumps(row), "", json.dumps(row | {"key": "x"}), json.dumps(row)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines), "utf-8")
+    with pytest.warns(UserWarning, match="2 rows without one, numbered"):
+        rows, problems = read_rows(tmp_path / "rows.jsonl")
+    assert ([one.key for one in rows], problems) == ([1, "x", 3], [])
 
 
 def test_a_value_of_another_type_is_counted_and_not_taken_for_a_score(

@@ -29,7 +29,10 @@ from visualjudge.vision.tasks import TASKS
 Cells = dict[str, Estimate]
 """Estimates by task; that of all tasks is named "all"."""
 NO_SUBSET = "no subset"
-BELOW = "Below each value, its 95 % interval, clustered by image, or why there is none."
+BELOW = (
+    "Below each value, its 95 % interval, clustered by image. –: not asked, no answer to any, or too "
+    "few images for an interval."
+)
 
 
 @dataclass(frozen=True)
@@ -138,9 +141,6 @@ def _cells(judge: JudgeResult, table: pl.DataFrame, kind: QuestionType) -> Cells
 
 
 def _cell(estimate: Estimate | None, kind: QuestionType) -> str:
-    if estimate is None:
+    if estimate is None or estimate.value is None:
         return NONE
-    if estimate.value is None:
-        return Styled(NONE, below=estimate.why or "")
-    ends = kind.ends(estimate.interval) if estimate.interval else estimate.why
-    return Styled(kind.show(estimate.value), below=ends or "")
+    return Styled(kind.show(estimate.value), below=kind.ends(estimate.interval))

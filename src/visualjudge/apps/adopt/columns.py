@@ -39,6 +39,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
             "human",
             "human_label",
             "human_winner",
+            "gt_winner",
         ),
         *(
             "human_choice",

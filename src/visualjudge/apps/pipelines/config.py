@@ -293,7 +293,7 @@ def build_pipes(
     Raises
     ------
     UsageError
-        If a pipe or backend is unknown, or a field does not fit.
+        If a judge module or backend is unknown, or a field does not fit.
     PromptError
         If a prompt is unknown.
     """

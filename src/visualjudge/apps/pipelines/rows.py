@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic import BaseModel, Field, StrictStr, ValidationError
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.plurals import pluralize
 from visualjudge.core.pydantic_messages import first_problem
 
 _NOT_JSON = "is not JSON"
@@ -22,9 +24,11 @@ MOST_IMAGES = 100
 
 
 class RowFile(BaseModel, extra="allow", hide_input_in_errors=True):
-    """One line of the input: the judge's input, and the key of its result."""
+    """One line of the input: the judge's input, and the key of its result; without one, its number
+    counts from 1.
+    """
 
-    key: StrictStr | int
+    key: StrictStr | int | None = None
     instruction: StrictStr
     input_image: StrictStr = Field(min_length=1)
     edited_images: list[StrictStr] = Field(min_length=1, max_length=MOST_IMAGES)
@@ -32,12 +36,13 @@ class RowFile(BaseModel, extra="allow", hide_input_in_errors=True):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row, with images as absolute paths or URLs."""
+    """A row, with images as absolute paths or URLs; ``numbered``: it states no key."""
 
     key: str | int
     instruction: str
     input_image: str
     edited_images: tuple[str, ...]
+    numbered: bool = False
 
     def as_input(self) -> dict[str, Any]:
         """Return the input of a judge module."""
@@ -51,7 +56,7 @@ class Row:
 def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
     """Read a JSONL file. Return the valid rows, and the problems of the others.
 
-    Image paths are relative to the file's folder.
+    Image paths are relative to the file's folder. Rows without a key are numbered, with a warning.
 
     Raises
     ------
@@ -63,10 +68,9 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         raise DataError(f"{file}: no such file")
     rows: dict[str, Row] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(jsons.lines(file), 1):
-        if not line.strip():
-            continue
-        row = _row(line, file, number)
+    lines = ((k, line) for k, line in enumerate(jsons.lines(file), 1) if line.strip())
+    for place, (number, line) in enumerate(lines, 1):
+        row = _row(line, file, number, place)
         if isinstance(row, Row) and str(row.key) in rows:
             row = Problem(
                 str(file),
@@ -86,10 +90,13 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
         )
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
+    if numbered := sum(row.numbered for row in rows.values()):
+        count = pluralize(numbered, "row")
+        warnings.warn(f"{file}: key: {count} without one, numbered", stacklevel=2)
     return list(rows.values()), problems
 
 
-def _row(line: bytes, file: Path, number: int) -> Row | Problem:
+def _row(line: bytes, file: Path, number: int, place: int) -> Row | Problem:
     where = f"line {number}"
     try:
         value = jsons.loads(line)
@@ -100,13 +107,20 @@ def _row(line: bytes, file: Path, number: int) -> Row | Problem:
     try:
         row = RowFile.model_validate(value)
     except ValidationError as error:
-        place, reason = first_problem(error)
-        return Problem(str(file), where, ".".join(place[:2]) or "row", reason)
+        field, reason = first_problem(error)
+        return Problem(str(file), where, ".".join(field[:2]) or "row", reason)
     images = [
         image if _is_url(image) else str(file.parent / image)
         for image in (row.input_image, *row.edited_images)
     ]
-    return Row(row.key, row.instruction, images[0], tuple(images[1:]))
+    key = key_of(row.key, place)
+    numbered = row.key is None
+    return Row(key, row.instruction, images[0], tuple(images[1:]), numbered)
+
+
+def key_of(key: Any, place: int) -> Any:
+    """Return the key of the row at ``place``, counted from 1 without empty lines."""
+    return place if key is None else key
 
 
 def _is_url(image: str) -> bool:

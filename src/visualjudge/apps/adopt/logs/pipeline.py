@@ -2,22 +2,28 @@
 
 Images, instructions and further fields, such as a truth, are read from the file of rows that
 ``results.run.json`` names. Rows whose keys end in ``/AB`` and ``/BA`` are one pair in both orders.
+Letters are those of the pair: A is the first edit of ``/AB``. Words of results, such as ``Image
+A``, name an edit of their own row.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from visualjudge.apps.adopt.files import at, log_row, records
 from visualjudge.apps.pipelines.results import RowResult, read_results
+from visualjudge.apps.pipelines.rows import key_of
 from visualjudge.apps.pipelines.run import settings_path
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED
 
-VALUES = {"Image A": "A", "Image B": "B", "Tie": "tie"}
+WORDS = {"image a": "A", "image b": "B", "tie": "tie"}
+"""Words of results, in lower case and with spaces, for which GEditBench also writes ``image_a``."""
+KINDS = ("pairwise_comparison", "single_score")
 OF_ROW = frozenset(("key", "instruction", "input_image", "edited_images"))
 
 
@@ -26,24 +32,38 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     place = settings_path(path)
     settings = jsons.read(place, "manifest") if place.is_file() else {}
     asked = path.parent / str(at(settings, "rows"))
-    inputs = {
-        str(row.get("key")): row for row in (records(asked) if asked.is_file() else ())
-    }
+    stated = records(asked) if asked.is_file() else []
+    inputs = {str(key_of(row.get("key"), k)): row for k, row in enumerate(stated, 1)}
+    if any("task" in row for row in stated):
+        warnings.warn(
+            f"{path}: task: is the metric; that of the rows is in metadata.task "
+            "(--column task=metadata.task)",
+            stacklevel=2,
+        )
     results = list(read_results(path))
-    types = {part.get("type") for line in results for part in line.results.values()}
-    if others := types - {"single_score", "pairwise_comparison"}:
+    types = {
+        metric: part.get("type")
+        for line in results
+        for metric, part in line.results.items()
+    }
+    others = {metric for metric, name in types.items() if name not in KINDS}
+    if others:
+        names = ", ".join(f"{types[metric]} of {metric}" for metric in sorted(others))
+        told = f"{path}: results: must be winners or scores, got {names}"
+        if len(others) == len(types):
+            raise DataError(told)
+        warnings.warn(f"{told}, left out", stacklevel=2)
+    kinds = {types[metric] for metric in types.keys() - others}
+    if len(kinds) > 1:
         raise DataError(
-            f"{path}: results: must be winners or scores, got {', '.join(map(str, others))}"
+            f"{path}: results: must be all of pairs or all of scores, got {kinds}"
         )
-    if len(types) > 1:
-        raise DataError(
-            f"{path}: results: must be all of pairs or all of scores, got {types}"
-        )
-    scored = "single_score" in types
+    scored = "single_score" in kinds
     return [
         row
         for line in results
         for row in _of_line(line, inputs.get(str(line.key), {}), settings, scored)
+        if row["task"] not in others
     ]
 
 
@@ -55,9 +75,8 @@ def _of_line(
         (key, order) if key and order in ("AB", "BA") else (str(line.key), "AB")
     )
     sources = _sources(asked.get("edited_images") or ())
-    # A truth may be in the words of the results.
     more = {
-        name: VALUES.get(value, value) if isinstance(value, str) else value
+        name: _letter(value, order) or value
         for name, value in asked.items()
         if name not in OF_ROW
     }
@@ -83,14 +102,20 @@ def _of_line(
                 next(iter(reply.values()), None) if isinstance(reply, dict) else reply
             )
         else:
-            letter = VALUES.get(value, "")
-            known["verdict"] = TURNED.get(letter, letter) if order == "BA" else letter
+            known["verdict"] = _letter(value, order)
             pair = sources if order == "AB" else sources[::-1]
             known |= {
                 "order": order,
                 **dict(zip(("model_a", "model_b"), pair, strict=False)),
             }
         yield log_row(known | {"reply": reply if isinstance(reply, str) else ""}, more)
+
+
+def _letter(value: Any, order: str) -> str:
+    """Return which edit of the pair a word of the results means in a row; "" if it is none."""
+    words = str(value).strip().lower().replace("_", " ")
+    letter = WORDS.get(words, "")
+    return TURNED.get(letter, letter) if order == "BA" else letter
 
 
 # Return the folder of each edit as its source, where two have one name in two folders.
