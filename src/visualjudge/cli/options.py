@@ -29,6 +29,7 @@ import yaml
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
+from visualjudge.core.yamls import loads
 from visualjudge.options import Options, nested, option
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 
-def output(help: str, *flags: str, metavar: str = "FILE") -> Any:
+def output(help: str, *flags: str, metavar: str = "FILE", journal: bool = False) -> Any:
     """Return the option of a file to write, whose annotation is :class:`OutputFile`."""
-    return typer.Option(*flags, help=help, metavar=metavar, parser=_output)
-
-
-def _output(text: str) -> OutputFile:
-    return OutputFile(Path(text))
+    return typer.Option(
+        *flags,
+        help=help,
+        metavar=metavar,
+        parser=lambda text: OutputFile(Path(text), journal=journal),
+    )
 
 
 JsonFile = Annotated[
@@ -97,11 +99,8 @@ def settings(stated: Iterable[str] | None) -> Json:
         If one has another form.
     """
     try:
-        read = {
-            name: yaml.safe_load(text)
-            for name, text in pairs_of(stated, "--set").items()
-        }
-    except yaml.YAMLError:
+        read = {name: loads(text) for name, text in pairs_of(stated, "--set").items()}
+    except (yaml.YAMLError, ValueError, TypeError):
         raise UsageError(
             f"--set: a value must be a number or text, got {' '.join(stated or ())!r}"
         ) from None

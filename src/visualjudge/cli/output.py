@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 
@@ -193,7 +194,7 @@ class Checked(TyperCommand):
     def invoke(self, ctx: Any) -> None:
         values = ctx.params
         outputs = {
-            option: OutputFile(values[option.name].path, option.opts[0])
+            option: replace(values[option.name], option=option.opts[0])
             for option in self.params
             if isinstance(values.get(option.name), OutputFile)
         }

@@ -39,7 +39,7 @@ def pipeline(
     rows: Annotated[
         Path, typer.Option("--input", help="Rows to judge, JSONL.", metavar="FILE")
     ],
-    out: Annotated[OutputFile, output("Results, a line per row.")],
+    out: Annotated[OutputFile, output("Results, a line per row.", journal=True)],
     run: CallOptions,
     budget: BudgetOptions,
     rules: Annotated[

@@ -49,14 +49,8 @@ def lines(path: Path) -> Iterator[bytes]:
         If the file cannot be read.
     """
     with open_file(path, "record") as file:
-        number = 0
-        while line := file.readline(LONGEST_RECORD + 1):
-            number += 1
-            if len(line) > LONGEST_RECORD:
-                raise DataError(
-                    f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
-                )
-            yield (line.removeprefix(BOM_UTF8) if number == 1 else line).rstrip(b"\r\n")
+        for number, line in enumerate(file):
+            yield (line if number else line.removeprefix(BOM_UTF8)).rstrip(b"\r\n")
 
 
 def read(path: Path, kind: Kind, hint: str = "") -> Any:

@@ -38,3 +38,9 @@ def locked(path: str | Path) -> Any:
             f"{place}: cannot be written: {error.strerror or error}"
         ) from None
     return lock
+
+
+def free(path: Path, lock: Any) -> None:
+    """Release a lock of :func:`locked`, and remove its file."""
+    lock.release()
+    path.with_name(f".{path.name}.lock").unlink(missing_ok=True)

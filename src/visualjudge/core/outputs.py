@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.atomic import atomic_path, json_bytes, new_scratch, writing
+from visualjudge.core.atomic import (
+    atomic_path,
+    json_bytes,
+    new_scratch,
+    write_bytes,
+    writing,
+)
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
 from visualjudge.core.untrusted import READ
@@ -59,10 +65,13 @@ class OutputFile:
         Where the user wants it.
     option
         The option that names it, for messages.
+    journal
+        Whether it grows during the command, which looks itself whether it is its own.
     """
 
     path: Path
     option: str = "path"
+    journal: bool = False
 
     def __str__(self) -> str:
         return str(self.path)
@@ -92,7 +101,7 @@ class OutputFile:
             raise UsageError(f"{where} must be a regular file")
         if command is not None and command.reads(self.path):
             raise UsageError(f"{where} is an input file; name another file")
-        if is_ours(self.path):
+        if not self.journal and is_ours(self.path):
             return
         if any(
             (folder / part).exists()
@@ -100,7 +109,8 @@ class OutputFile:
             for part in PARTS
         ):
             raise UsageError(f"{where} is part of a dataset, run or data folder")
-        if command is not None and not command.force and status.st_size:
+        is_free = self.journal or command is None or command.force or not status.st_size
+        if not is_free:
             raise UsageError(
                 f"{where} was not written by visualjudge, or was changed since; name another "
                 "file, or add --force to replace it"
@@ -122,6 +132,11 @@ class OutputFile:
             scratch.unlink(missing_ok=True)
             raise
         command.scratches[self] = scratch
+
+    def write_now(self, content: bytes) -> None:
+        """Write the file at once, as what a killed command needs to continue."""
+        write_bytes(self.path, content)
+        _remember(self.path)
 
     def write(self, content: Any) -> None:
         """Write a text, bytes, or a value as JSON."""

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from io import BufferedReader, FileIO
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
@@ -93,7 +94,9 @@ def importing(*, outside: bool) -> Iterator[None]:
 # Device and number of each file that was opened here, but for images: no command overwrites these.
 READ: set[tuple[int, int]] = set()
 # Kinds whose bound holds for each line of a file, which may be of any size.
-LINES: frozenset[Kind] = frozenset({"record", "log"})
+ENDLESS: frozenset[Kind] = frozenset({"record", "log"})
+# Kinds of which no line, if a reader asks for lines, is longer than a record.
+LINES: frozenset[Kind] = frozenset({"record", "table"})
 
 
 def open_untrusted(folder: str | Path, name: object, kind: Kind) -> BinaryIO:
@@ -115,9 +118,39 @@ def open_file(path: Path, kind: Kind) -> BinaryIO:
     DataError
         As :func:`check_file` does.
     """
-    check_file(path, kind)
     with _readable(path):
-        return path.open("rb")
+        # Nothing that may be there, such as a pipe, makes this wait.
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, os.O_RDONLY | flags)
+    try:
+        _check(path, os.fstat(handle), kind)
+    except BaseException:
+        os.close(handle)
+        raise
+    return _Lines(path, handle) if kind in LINES else os.fdopen(handle, "rb")
+
+
+class _Lines(BufferedReader):
+    """A file of which no line is longer than a record may be."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        super().__init__(FileIO(handle))
+        self._path, self._number = path, 0
+
+    def readline(self, size: int | None = -1) -> bytes:
+        most = BOUNDS["record"].size
+        line = super().readline(most + 1 if size is None or size < 0 else size)
+        self._number += line.endswith(b"\n")
+        if len(line) > most and (size is None or size < 0):
+            raise DataError(
+                f"{self._path}: line {self._number + 1}: must have at most {most // MIB} MiB"
+            )
+        return line
+
+    def __next__(self) -> bytes:
+        if line := self.readline():
+            return line
+        raise StopIteration
 
 
 def read_file(path: Path, kind: Kind) -> bytes:
@@ -142,6 +175,10 @@ def check_file(path: Path, kind: Kind) -> None:
     """
     with _readable(path):
         status = path.stat()
+    _check(path, status, kind)
+
+
+def _check(path: Path, status: os.stat_result, kind: Kind) -> None:
     if kind not in ("image", "array"):
         READ.add((status.st_dev, status.st_ino))
     most = BOUNDS[kind].size
@@ -149,7 +186,7 @@ def check_file(path: Path, kind: Kind) -> None:
         raise DataError(f"{path}: must be a file, got a folder")
     if not stat.S_ISREG(status.st_mode):
         raise DataError(f"{path}: must be a regular file")
-    if status.st_size > most and kind not in LINES:
+    if status.st_size > most and kind not in ENDLESS:
         raise DataError(
             f"{path}: must have at most {most // MIB} MiB, got {status.st_size / MIB:.2f} MiB"
         )

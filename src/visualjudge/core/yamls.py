@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.untrusted import BOUNDS, read_file
 
 _BOUND = BOUNDS["yaml"]
+_TAG = "tag:yaml.org,2002:"
+_TYPES = {"null", "bool", "str", "seq", "map"}
+# The scalars that are not texts, as in JSON, and the characters that they begin with.
+_SCALARS = {
+    "null": (r"^(~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    "bool": (r"^(true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    "int": (r"^-?(0|[1-9][0-9]*)$", "-0123456789"),
+    "float": (
+        r"^-?(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?$(?<=[0-9])",
+        "-.0123456789",
+    ),
+    "merge": (r"^<<$", "<"),
+}
 
 
 def read_yaml(path: str | Path) -> Any:
@@ -23,9 +38,23 @@ def read_yaml(path: str | Path) -> Any:
 
     text = yaml_text(path)
     try:
-        return yaml.load(text, Loader=_loader())
+        return loads(text)
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise _unreadable(path, error) from None
+
+
+def loads(text: str) -> Any:
+    """Return the value of a YAML text, whose scalars are those of JSON: ``yes``, ``1_000`` and
+    ``59:30`` are texts.
+
+    Raises
+    ------
+    yaml.YAMLError, ValueError, TypeError
+        If it is not YAML.
+    """
+    import yaml
+
+    return yaml.load(text, Loader=_loader())
 
 
 def yaml_text(path: str | Path) -> str:
@@ -63,10 +92,26 @@ def _check(text: str) -> None:
             )
 
 
+@cache
 def _loader() -> Any:
     import yaml
 
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+        yaml_constructors: ClassVar[dict[str | None, Any]] = {
+            tag: make
+            for tag, make in yaml.SafeLoader.yaml_constructors.items()
+            if tag is None or tag.rpartition(":")[2] in _TYPES
+        }
+
+    for name, (pattern, first) in _SCALARS.items():
+        Loader.add_implicit_resolver(f"{_TAG}{name}", re.compile(pattern), list(first))
+    for kind in (int, float):  # PyYAML's own read numbers of base 60, too
+        Loader.add_constructor(
+            f"{_TAG}{kind.__name__}",
+            lambda loader, node, kind=kind: kind(loader.construct_scalar(node)),
+        )
+    return Loader
 
 
 def _unreadable(path: str | Path, error: Exception) -> DataError:

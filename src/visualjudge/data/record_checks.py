@@ -216,8 +216,7 @@ def read_records(path: Path) -> list[Any]:
         rows = (row for part in table_parts(path, _ROWS) for row in part.to_dicts())
         return [_without_nulls(_row(row, path.name)) for row in rows]
     if path.suffix == ".jsonl":
-        lines = read_file(path, "json").removeprefix(BOM_UTF8).split(b"\n")
-        return [_line(line, path.name) for line in lines if line.strip()]
+        return [_line(line, path.name) for line in jsons.lines(path) if line.strip()]
     text = read_file(path, "json").removeprefix(BOM_UTF8)
     try:
         content = jsons.lenient(text, path.name)

@@ -24,8 +24,9 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json, writing
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.errors import DataError, UsageError, in_field
+from visualjudge.core.errors import DataError, RunError, UsageError, in_field
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.locks import free, locked
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.untrusted import check_file, confined_target, read_file
 from visualjudge.data.folder import LAYOUTS
@@ -95,13 +96,20 @@ class FolderWriter:
 
     def __enter__(self) -> Self:
         self.root.mkdir(parents=True, exist_ok=True)
+        for left in self.root.glob(".import-*"):  # by a killed process
+            with suppress(RunError):
+                lock = locked(left)
+                shutil.rmtree(left, ignore_errors=True)
+                free(left, lock)
         self._stage = Path(tempfile.mkdtemp(prefix=".import-", dir=self.root))
+        self._lock = locked(self._stage)
         (self._stage / FILES).mkdir()
         return self
 
     # Remove the files that were not committed, and the folder if it was made for them.
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._stage, ignore_errors=True)
+        free(self._stage, self._lock)
         if self._is_new:
             with suppress(OSError):  # not empty
                 self.root.rmdir()

@@ -9,16 +9,20 @@ files, which store them unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Json
+from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Mask
-from visualjudge.core.untrusted import open_untrusted
+from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.predictions import (
     Prediction,
     payload_of,
@@ -48,6 +52,58 @@ def _line(content: Mapping[str, Any]) -> bytes:
     return orjson.dumps(
         content, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPrediction:
+    """A line of the file: the prediction of an annotation, or the region to fill in an image."""
+
+    task: str
+    annotation_id: str | None = None
+    prediction: Json | None = None
+    image_id: str | None = None
+    mask: Json | None = None
+
+    def __post_init__(self) -> None:
+        of_annotation = None not in (self.annotation_id, self.prediction)
+        if of_annotation == (None not in (self.image_id, self.mask)):
+            raise ValueError(
+                "must have annotation_id and prediction, or image_id and mask"
+            )
+
+
+def stored_predictions(root: Path) -> Iterator[tuple[bytes, StoredPrediction]]:
+    """Yield the lines of the file of a dataset, each as it is and as a record; blank ones are left
+    out.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or a line is no such record or is there twice; the message names
+        the line.
+    """
+    path = confined_path(root, PREDICTIONS)
+    seen: set[tuple[str, str | None, str | None]] = set()
+    record = TypeAdapter(StoredPrediction)
+    for number, line in enumerate(jsons.lines(path), 1):
+        if not line.strip():
+            continue
+        hint = "build the dataset again"
+        try:
+            row = record.validate_python(jsons.loads(line))
+        except ValidationError as error:
+            place, reason = first_problem(error)
+            where = ": ".join([f"{path}: line {number}", *place])
+            raise DataError(f"{where}: {reason}; {hint}") from None
+        except ValueError as error:
+            raise DataError(
+                f"{path}: line {number}: must be JSON: {error}; {hint}"
+            ) from None
+        name = row.task, row.annotation_id, row.image_id
+        if name in seen:
+            raise DataError(f"{path}: line {number}: is there twice; {hint}")
+        seen.add(name)
+        yield line, row
 
 
 class ShownPredictions:
@@ -81,16 +137,9 @@ class ShownPredictions:
     @cached_property
     def _lines(self) -> dict[tuple[str, str, str], bytes]:
         found: dict[tuple[str, str, str], bytes] = {}
-        try:
-            with open_untrusted(self._path.parent, PREDICTIONS, "record") as lines:
-                for line in lines:
-                    row = jsons.loads(line)
-                    field = "annotation_id" if "annotation_id" in row else "image_id"
-                    found[str(row["task"]), field, str(row[field])] = line
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise DataError(
-                f"{self._path}: must hold one prediction a line ({error}); build the dataset again"
-            ) from None
+        for line, row in stored_predictions(self._path.parent):
+            field = "image_id" if row.annotation_id is None else "annotation_id"
+            found[row.task, field, getattr(row, field)] = line
         return found
 
     def _row(self, task: str, field: str, name: str, wanted: str) -> Any:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.locks import locked
+from visualjudge.core.locks import free, locked
 from visualjudge.core.tables import is_remote
 
 LAST = "dataset.json"
@@ -66,8 +66,7 @@ def staged(target: Path) -> Iterator[Path]:
         _remove(aside)
     finally:
         _remove(stage)
-        stage.with_name(f".{stage.name}.lock").unlink(missing_ok=True)
-        lock.release()
+        free(stage, lock)
 
 
 def _remove(*folders: Path) -> None:

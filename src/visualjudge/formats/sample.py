@@ -335,14 +335,25 @@ def read_text(path: Path) -> str:
 
 def _lines(path: Path) -> Iterator[str]:
     with _opened(path) as text:
-        for number, line in enumerate(
-            iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1
-        ):
-            if len(line) > LONGEST_RECORD:
-                raise DataError(
-                    f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
-                )
-            yield line
+        yield from bounded_lines(path, text)
+
+
+def bounded_lines(path: Path, text: TextIO) -> Iterator[str]:
+    """Yield the lines of a text of which none is longer than a record may be.
+
+    Raises
+    ------
+    DataError
+        If one is longer.
+    """
+    for number, line in enumerate(
+        iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1
+    ):
+        if len(line) > LONGEST_RECORD:
+            raise DataError(
+                f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
+            )
+        yield line
 
 
 @contextmanager

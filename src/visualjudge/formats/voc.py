@@ -208,6 +208,11 @@ def _root(path: Path) -> ElementTree.Element:
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise invalid(path, "annotation", "xml", f"is not XML: {error}") from None
+    except InvalidRecord:
+        raise
+    except DataError as error:  # too large, or no regular file
+        reason = str(error).removeprefix(f"{path}: ")
+        raise invalid(path, "annotation", "xml", reason) from None
 
 
 def _number(text: str | None, name: str) -> float:

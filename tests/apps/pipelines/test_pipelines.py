@@ -720,7 +720,7 @@ def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:
     assert isinstance(result.exception, UsageError)
     assert (
         str(result.exception)
-        == f"--out must be a file, got the folder {tmp_path / 'out.jsonl'}"
+        == f"--out: {tmp_path / 'out.jsonl'} is a folder, not a file"
     )
     assert not started.raw
 

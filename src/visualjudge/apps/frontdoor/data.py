@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from visualjudge.options import BuildOptions, keywords
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.formats.sample import Sample
 
 Progress = Callable[[str, int, int], None]
 _SHOWN = 3
@@ -110,7 +109,7 @@ def open_data(path: str | Path) -> Data:
 
 def import_samples(
     task: str,
-    samples: Iterable[Sample | Problem | Mapping[str, Any]],
+    samples: Iterable[Any],
     out: str | Path,
     *,
     source: str,

@@ -21,9 +21,11 @@ from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
-from visualjudge.core import atomic, jsons
+from visualjudge.core import jsons
+from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.outputs import OutputFile
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import (
     KINDS,
@@ -135,13 +137,14 @@ async def infer(
     }
     if before:
         _check_same(manifest_path, before, manifest)
+    settings = OutputFile(manifest_path)
     asked = partial(_asked, table=table, client=client, template=template)
     try:
         with Journal(journal_path, resume=resume) as journal:
             records = read_records(journal_path)
             paid = paid_for(record.get(PAID, record.get("usage")) for record in records)
             spent = spent_before(paid, before)
-            atomic.write_json(manifest_path, {**manifest, "total": spent.as_dict()})
+            settings.write_now(json_bytes({**manifest, "total": spent.as_dict()}))
             done = replies(journal_path)
             todo = [row for row in rows if row.index not in done]
             progress = Progress(
@@ -153,7 +156,7 @@ async def infer(
     finally:
         await client.aclose()
     total = spent.and_by(budget)
-    atomic.write_json(manifest_path, {**manifest, "total": total.as_dict()})
+    settings.write_now(json_bytes({**manifest, "total": total.as_dict()}))
     told = replies(journal_path)
     lines = [(row, told[row.index]["prediction"]) for row in rows if row.index in told]
     cut = write_workbook(workbook, lines, table.letters, whole=journal_path.name)

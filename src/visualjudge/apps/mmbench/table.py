@@ -17,6 +17,7 @@ from typing import Literal
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.core.untrusted import open_file
+from visualjudge.formats.sample import bounded_lines
 
 # Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
 # files.
@@ -151,7 +152,9 @@ def read_table(path: str | Path) -> Table:
             open_file(file, "table") as content,
             TextIOWrapper(content, "utf-8-sig", newline="") as stream,
         ):
-            reader = csv.reader(stream, delimiter="\t", strict=True)
+            reader = csv.reader(
+                bounded_lines(file, stream), delimiter="\t", strict=True
+            )
             columns = _header(file, next(reader, []))
             line = reader.line_num + 1
             for cells in reader:

@@ -25,7 +25,6 @@ environment variable, ``!tuple`` a list, and a clone's own prompts are used.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -43,13 +42,12 @@ from visualjudge.clients.masked_secrets import (
     Redactor,
     is_secret_name,
     looks_secret,
-    public_url,
 )
 from visualjudge.clients.registry import open_client
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.pydantic_messages import first_problem
-from visualjudge.core.yamls import yaml_reason, yaml_text
+from visualjudge.core.yamls import loads, yaml_reason, yaml_text
 from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
@@ -228,7 +226,10 @@ def prompts_of(path: str | Path) -> Path | None:
 
 def _loaded(text: str) -> Any:
     plain = _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
-    return OmegaConf.load(io.StringIO(plain)) if plain.strip() else OmegaConf.create()
+    value = loads(plain) or {}
+    if not isinstance(value, dict | list):
+        raise ValueError(f"must be an object, got {value!r:.40}")
+    return OmegaConf.create(value)
 
 
 # Convert ``${env:NAME:default}`` to its default if the variable is unset. Otherwise OmegaConf
@@ -263,7 +264,9 @@ def _metric(
     for field, value in metric.merged.items():
         if is_secret_name(field) or field == "headers":
             continue
-        shown = public_url(str(value)) if field == "base_url" else str(value)
+        shown = str(value)
+        if field == "base_url":  # which may have a password, and a key after "?"
+            shown = re.sub(r"//[^/]*@", "//", shown).partition("?")[0]
         if held := next((keys[key] for key in keys if key in shown), None):
             raise UsageError(
                 f"{file}: metric_configs.{name}.init_config.{field} must not hold the key of "

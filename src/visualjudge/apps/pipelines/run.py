@@ -19,9 +19,10 @@ from visualjudge import __version__
 from visualjudge.apps.pipelines.results import MetricCounts, count, read_results
 from visualjudge.apps.pipelines.row_judging import RowJudge
 from visualjudge.apps.pipelines.rows import Row, checksum
-from visualjudge.core import atomic, jsons
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UnknownPrompt, UsageError
 from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.outputs import OutputFile
 from visualjudge.judges.judge_module import ClientPipe
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.budget import Budget
@@ -110,8 +111,7 @@ def write_settings(
         whole["rows"] = Path(
             os.path.relpath(given.resolve(), out.resolve().parent)
         ).as_posix()
-    atomic.write_bytes(
-        settings_path(out),
+    OutputFile(settings_path(out)).write_now(
         orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n",
     )
 

@@ -16,6 +16,11 @@ from visualjudge.vision.raster.limits import check_pixels
 
 _LONGEST_HEADER = 10_000
 _NUMBERS = "biuf"
+# Version 3 is for names of fields in Unicode, which numbers do not have.
+_HEADERS: dict[tuple[int, int], Any] = {
+    (1, 0): npy.read_array_header_1_0,
+    (2, 0): npy.read_array_header_2_0,
+}
 warnings.filterwarnings(
     "ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning
 )
@@ -73,8 +78,12 @@ def read_pfm(path: Path) -> NDArray[Any]:
 
 
 def _array(file: IO[bytes]) -> NDArray[Any]:
-    array = npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
-    if array.dtype.kind not in _NUMBERS:
-        raise DataError(f"must contain real numbers, got dtype {str(array.dtype)[:60]}")
-    check_pixels("an array", array.shape, array.itemsize)
-    return array
+    header = _HEADERS.get(npy.read_magic(file))
+    if header is None:
+        raise DataError("must be an array of version 1 or 2 of the npy format")
+    shape, _, dtype = header(file, max_header_size=_LONGEST_HEADER)
+    if dtype.kind not in _NUMBERS:
+        raise DataError(f"must contain real numbers, got dtype {str(dtype)[:60]}")
+    check_pixels("an array", shape, dtype.itemsize)
+    file.seek(0)
+    return npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
