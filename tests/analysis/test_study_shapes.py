@@ -174,6 +174,26 @@ def test_metrics_hold_the_scores_by_task(tmp_path: Path) -> None:
         assert found["coverage"] >= 0.85
 
 
+@pytest.mark.parametrize("kind", [SCORES, PAIRS])
+def test_confidence_is_compared_with_what_is_right(kind: str, tmp_path: Path) -> None:
+    rows = (scores if kind == SCORES else pairs)(frozenset(["truth", "confidence"]))
+    metrics = analyse(adopted(rows, tmp_path / "s", kind)).metrics
+    (found,) = metrics["judges"][0]["confidence"]
+    assert found["kind"] == ("scores" if kind == SCORES else "choices")
+    assert 0.6 < found["stated"] < 0.9
+    assert found["ece_ci95"][0] <= found["ece"] <= found["ece_ci95"][1]
+    surest = found["abstaining"][-1]
+    assert surest["least"] == 0.9
+    assert surest["loss"] == 0  # sure exactly where it is right
+    assert surest["gain"] > 0
+    if kind == SCORES:
+        widths = [
+            max(row["high"] - row["low"] for row in found[f"range_{half}"])
+            for half in ("surer", "others")
+        ]
+        assert widths[0] < widths[1]
+
+
 def test_judges_of_different_items_have_no_question_in_common(tmp_path: Path) -> None:
     rows = scores(frozenset(["truth", "two"]))
     rows = [row for k, row in enumerate(rows) if (row["judge"] == "good") == (k < 120)]
