@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from visualjudge.analysis.answer import Comparisons, PairsOfModels, compare_models
+from visualjudge.analysis.separation import Comparisons, PairsOfModels, separate
 
 EQUAL = {
     "3 models, 40 images, 80 %": ((5, 5, 6), 40, 0.8, 0.0),
@@ -58,7 +58,7 @@ def study(
     chance = np.where(rng.random((images, 1)) < failing, 0.5, chance) + lifted * (
         first == 0
     )
-    return compare_models(
+    return separate(
         Comparisons(
             tuple(f"m{k}" for k in range(len(means))),
             ("task",) * len(means),

@@ -26,9 +26,10 @@ from visualjudge.analysis.bias import preference
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.leaderboard import leaderboard
+from visualjudge.analysis.separation import Comparisons, separate
 from visualjudge.analysis.statistics.alpha import alpha
+from visualjudge.analysis.statistics.favour import fair_fit
 from visualjudge.analysis.statistics.kappa import kappa
-from visualjudge.analysis.statistics.systems import fair_fit, system_agreement
 from visualjudge.core.records import FloatArray, IntArray
 
 PAGE = Path(__file__).parents[1] / "docs/analysis.md"
@@ -172,7 +173,7 @@ def strengths(
     found: Drawn, rng: Rng, true: Truth
 ) -> Iterator[tuple[str, tuple[float, float]]]:
     """Strengths and rank sets."""
-    board = leaderboard(table(found), table(found))
+    board = leaderboard(table(found), table(found), {})
     place = {row.source: row for row in board.rows}
     for name, row in place.items():
         ends = row.strength.interval or row.bound
@@ -217,14 +218,16 @@ def favours(
     sure = [favour.sure for favour in fit.favours()]
     yield "any source convicted", (any(sure), np.nan)
     yield "source 2 convicted", (sure[2], np.nan)
-    agreement = system_agreement(said, truth, source, image, group)
-    assert agreement is not None
-    judge, _ = agreement.signs()
-    first, second = agreement.twos
-    yield (
-        "a pair in the wrong order",
-        (bool((judge * np.sign(second - first) < 0).any()), np.nan),
-    )
+    names, groups = tuple(f"s{k}" for k in range(SOURCES)), ("t",) * SOURCES
+    wins = found.chose_a, (found.margin > 0) * 1.0, found.margin
+    turned = found.a > found.b
+    ordered = (np.where(turned, 1 - v, v) for v in wins[:2])
+    places = np.minimum(found.a, found.b), np.maximum(found.a, found.b), found.image
+    margin = np.where(turned, -found.margin, found.margin)
+    pairs = separate(Comparisons(names, groups, *places, *ordered, margin)).pairs
+    # the sources are named in their true order
+    wrong = any(pair.judge_order * ((pair.a < pair.b) * 2 - 1) < 0 for pair in pairs)
+    yield "a pair in the wrong order", (wrong, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +251,7 @@ def truth_of(design: Design) -> Truth:
     )
     board = {
         row.source: row.strength.value
-        for row in leaderboard(table(found), table(found)).rows
+        for row in leaderboard(table(found), table(found), {}).rows
     }
     place = preference(table(found), "position").estimate.value
     ratings = np.stack([found.chose_a, (found.margin > 0) * 1.0])

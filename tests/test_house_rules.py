@@ -76,7 +76,7 @@ OVER: dict[str, int] = {
     "replies": 780,
     "judges": 1450,
     "runs": 1320,
-    "analysis": 6750,
+    "analysis": 6950,
     "apps": 5450,
     "studio": 2450,
     "cli": 1520,

@@ -12,18 +12,18 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from judged_records import pair as choice, said, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
-from visualjudge.analysis.answer import (
-    Comparisons,
-    PairOfModels,
-    PairsOfModels,
-    PairState,
-    compare_models,
-)
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.model_answer import ANSWER, model_answer
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
+from visualjudge.analysis.separation import (
+    Comparisons,
+    PairOfModels,
+    PairsOfModels,
+    PairState,
+    separate,
+)
 from visualjudge.core.records import Probe, Question, Verdict
 
 CLOSE = (0, 1)
@@ -47,7 +47,7 @@ def compared(
     difference = scores[:, first] - scores[:, second]
     chance = np.where(difference > 0, right, 1 - right) + lifted * (first == 0)
     rows = first.size * images
-    return compare_models(
+    return separate(
         Comparisons(
             tuple(f"m{k}" for k in range(len(means))),
             ("task",) * len(means),
@@ -74,7 +74,7 @@ def test_a_judge_that_is_always_right_separates_what_the_truth_separates() -> No
             pair.judge_ci95 is not None
             and 0.5 < pair.judge_ci95[0] < pair.judge <= pair.judge_ci95[1]
         )
-        assert (pair.difference or 0) > 0 and pair.needs_images is None
+        assert (pair.mean_difference or 0) > 0 and pair.needs_images is None
     assert {(pair.a, pair.b) for pair in found.pairs} == {
         ("m1", "m0"),
         ("m2", "m0"),
@@ -93,7 +93,8 @@ def test_models_equal_by_truth_are_rarely_separated() -> None:
 
 
 def test_at_the_resolution_the_power_is_as_stated() -> None:
-    points = [compared((5.0, 5.5), 80, 0.8, seed).resolution for seed in range(20)]
+    found = [compared((5.0, 5.5), 80, 0.8, seed) for seed in range(20)]
+    points = [each.resolution_points for each in found]
     resolution = float(np.mean([point for point in points if point is not None]))
     states = [
         state(compared((5.0, 5.0 + resolution), 80, 0.8, seed)) for seed in range(150)
@@ -132,7 +133,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
     alike = World.of(20, 3, gap=0.05).scoring_questions()
     turned = [replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good]
     cases = {
-        "yes": ("Yes, for differences of", card(asked, good)),
+        "yes": ("Yes, where the better model wins", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
         "few images": (
             "Not with these images: 8 of at least 10",
@@ -231,6 +232,8 @@ def test_each_task_has_its_own_answer_in_the_same_form() -> None:
         "shape",
         "state",
         "sentence",
+        "estimand",
+        "resolution_points",
         "resolution",
         "resolution_twice",
         "pairs",
@@ -272,7 +275,7 @@ def test_pairs_on_too_few_images_are_not_called_close() -> None:
     )
     few = replace(sure, b="c", truth=1.0, truth_ci95=None, state="close", images=3)
     close = replace(sure, b="d", truth=0.5, state="close")
-    found = model_answer(PairsOfModels((sure, few, close), 1, 1, 40), 40, "")
+    found = model_answer(PairsOfModels((sure, few, close), 0.7, 0.6, 40, 1), 40, "")
     assert (
         "; a and d are too close, by truth as well; 1 pair is on fewer than 5 images"
         in (found.sentence)
@@ -298,12 +301,12 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
         )
 
     rows = (row("oak", "right", None), row("birch", "undecided", (60, 200)))
-    settled = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), 40, None)
+    settled = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
     assert settled.needs_images == (60, 200)
     rows = (*rows, row("cedar", "undecided", None))
-    found = model_answer(PairsOfModels(rows, 1.0, 0.7, 40), 40, None)
+    found = model_answer(PairsOfModels(rows, 0.7, 0.6, 40, 1.0), 40, None)
     assert found.needs_images is None
     assert (
-        "it can’t separate alder from birch yet (60 to 200 more images), and alder from cedar not "
-        "at all, too close to be settled" in found.sentence
+        "it can’t separate alder from birch yet (60 to 200 more images), nor alder from cedar yet, "
+        "and no number of images can be promised" in found.sentence
     )

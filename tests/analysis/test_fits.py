@@ -1,4 +1,4 @@
-"""The one fit: equal to statsmodels, finite where answers are separated, wider on few images."""
+"""The one fit: coefficients of statsmodels, finite where answers are separated, wider on few images."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def games(images: int, each: int = 10) -> tuple[FloatArray, FloatArray, IntArray
 
 
 @pytest.mark.parametrize("link", ["logit", "identity"])
-def test_strengths_and_errors_equal_statsmodels(link: str) -> None:
+def test_strengths_equal_statsmodels_and_errors_are_a_little_wider(link: str) -> None:
     import statsmodels.api as sm  # slow, and every worker of a run collects this file
 
     x, y, image = games(60)
@@ -39,18 +39,24 @@ def test_strengths_and_errors_equal_statsmodels(link: str) -> None:
     told = sm.GLM(y, x[:, 1:], family=family)
     told = told.fit(cov_type="cluster", cov_kwds={"groups": image})
     assert APART @ found.coefficients == pytest.approx(told.params, abs=1e-8)
-    assert np.sqrt(found.variance(APART)) == pytest.approx(told.bse, abs=1e-8)
+    wider = np.sqrt(found.variance(APART)) / told.bse
+    assert (wider > 1).all() and (wider < 1.02).all(), "CR3 and the sandwich"
     assert found.coefficients[:4].sum() == pytest.approx(0, abs=1e-9)
 
 
-def test_on_few_images_errors_are_those_of_leaving_each_out() -> None:
+@pytest.mark.parametrize("half", [False, True])
+def test_errors_are_those_of_leaving_each_image_out(half: bool) -> None:
     x, y, image = games(12)
+    image = np.where(np.arange(image.size) < 60, 0, image) if half else image
+    images = np.unique(image)
     found = fit(x, y, image, link="identity")
     without = [
-        np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0] for k in range(12)
+        np.linalg.lstsq(x[image != k], y[image != k], rcond=None)[0] for k in images
     ]
     moved = (found.coefficients - np.array(without)) @ APART.T
-    assert found.variance(APART) == pytest.approx((moved**2).sum(0) * 11 / 12, rel=1e-6)
+    shrunk = (images.size - 1) / images.size
+    assert found.variance(APART) == pytest.approx((moved**2).sum(0) * shrunk, rel=1e-6)
+    assert (found.kish < 4) is half
 
 
 def test_a_source_that_never_lost_has_a_finite_strength_and_an_honest_error() -> None:
@@ -113,7 +119,7 @@ def test_a_source_preferred_for_its_length_is_no_stronger_at_equal_length() -> N
         text=pl.Series(np.where(chose, "A", "B")),
         sources=pl.Series([["long", "short"]] * n),
     )
-    first = leaderboard(table, questions).rows[0]
+    first = leaderboard(table, questions, {}).rows[0]
     assert first.source == "long" and first.strength.interval is not None
     assert first.strength.interval[0] > 0.2
     assert first.controlled.interval is not None

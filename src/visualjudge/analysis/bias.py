@@ -31,7 +31,7 @@ from visualjudge.analysis.estimate import (
     too_few,
 )
 from visualjudge.analysis.figures.leaks import RULES
-from visualjudge.analysis.fits import fit, interval, of_others, p_value
+from visualjudge.analysis.fits import effective, fit, interval, of_others, p_value
 from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
 from visualjudge.analysis.study_table import more, ordered
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
@@ -105,26 +105,20 @@ def _leaning(
         float(found.covariance[0, 0]) / 4,
     )
     possible = max(-0.5, min(0.5, value))
-    counts = np.bincount(image).astype(float)
-    effective = float(counts.sum() ** 2 / (counts**2).sum())
-    if found.images < LEAST_IMAGES or effective < 2:
+    rest = s - base[:, 1:] @ np.linalg.lstsq(base[:, 1:], s, rcond=1e-9)[0]
+    images = effective(rest, image)
+    if found.images < LEAST_IMAGES or images < 2:
         return possible, None, None
     if variance > FLAT:
-        low, high = interval(value, variance, found.images - 1)
-        p = p_value(value, variance, found.images - 1)
+        low, high = interval(value, variance, images - 1)
+        p = p_value(value, variance, images - 1)
     else:  # no image differs: one that was not asked may
-        edge = (1 - TAIL ** (1 / effective)) / 2
-        low, high, p = (
-            value - edge,
-            value + edge,
-            1.0 if value**2 < FLAT else 2 * 0.5**effective,
-        )
+        edge = (1 - TAIL ** (1 / images)) / 2
+        low, high = value - edge, value + edge
+        p = 1.0 if value**2 < FLAT else 2 * 0.5**images
     if abs(value) > 0.5 and min(abs(low), abs(high)) > 0.5 + NOT_DETERMINED:
-        return (
-            None,
-            None,
-            None,
-        )  # beyond every possible answer: all are held, or none: a bad fit
+        # beyond every possible answer: all are held, or none: a bad fit
+        return None, None, None
     return possible, (max(-0.5, min(0.5, low)), min(0.5, max(-0.5, high))), p
 
 

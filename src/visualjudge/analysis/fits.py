@@ -1,17 +1,18 @@
 """One generalised linear model with errors clustered by image: strengths, leanings, favouritism.
 
 Coefficients are found by iteratively reweighted least squares; outcomes may be fractions (a tie is
-half a win: Papke & Wooldridge 1996). The covariance is the sandwich by image, as statsmodels
-computes it (tested); below 40 images it comes from leaving out each image in one step (CR3), which
-is wider. What the data do not determine (the common level of all strengths) is held at the least
-norm, so that strengths have mean 0 in each connected part.
+half a win: Papke & Wooldridge 1996). The covariance comes from leaving out each image in one step
+(CR3), with Kish's effective number of images for Student's t. What the data do not determine (the
+common level of all strengths) is held at the least norm, so that strengths have mean 0 in each
+connected part.
 
 Where answers are separated (a source never lost), no finite maximum exists: Firth's penalty
 (Jeffreys' prior) then keeps every coefficient finite, and no variance is below that of independent
 answers, because answers that are all alike show no spread.
 
 Sources: McCullagh & Nelder 1989; Liang & Zeger 1986 (sandwich); Bell & McCaffrey 2002, MacKinnon,
-Nielsen & Webb 2023 (CR3); Satterthwaite 1946 (degrees of freedom); Firth 1993, Kosmidis & Firth
+Nielsen & Webb 2023 (CR3); Kish 1965, Carter, Schnepel & Steigerwald 2017 (degrees
+of freedom); Firth 1993, Kosmidis & Firth
 2021 (penalty); Bradley & Terry 1952.
 """
 
@@ -35,8 +36,6 @@ from visualjudge.analysis.estimate import (
 )
 from visualjudge.core.records import FloatArray, IntArray
 
-MANY_IMAGES = 40
-"""From this many images on, the sandwich is used; below, each image is left out."""
 MOST_LEFT_OUT = 300
 """Maximum number of coefficients for which images are left out: each costs a matrix inverse."""
 STEPS, CLOSE, SAME, LONGEST = 200, 1e-10, 1e-10, 3.0
@@ -50,7 +49,7 @@ Link = Literal["logit", "identity"]
 class Fit:
     """``coefficients`` (P,), how far each image ``moved`` them (images, P), their ``covariance`` by
     image and that of independent answers, ``alone``; ``determined`` (P,) is near 1 where the data
-    determine a coefficient.
+    determine a coefficient. ``kish`` is the effective number of images, by their answers.
     """
 
     coefficients: FloatArray
@@ -60,6 +59,7 @@ class Fit:
     determined: FloatArray
     residuals: FloatArray
     images: int
+    kish: float
     penalised: bool
 
     @cached_property
@@ -75,13 +75,6 @@ class Fit:
         found = ((contrast @ self.floored) * contrast).sum(1)
         return np.asarray(np.maximum(found, 0.0))  # rounding may leave it below
 
-    def freedom(self, contrast: FloatArray) -> FloatArray:
-        """Return Welch and Satterthwaite's degrees of freedom of the variances, (K,), each image
-        having one: a few images that move a contrast most know little of its variance.
-        """
-        squares = (self.moved @ contrast.T) ** 2
-        return np.asarray(squares.sum(0) ** 2 / np.maximum((squares**2).sum(0), 1e-300))
-
 
 def fit(
     x: Any,
@@ -90,10 +83,9 @@ def fit(
     *,
     link: Link = "logit",
     penalised: bool = False,
-    many: int = MANY_IMAGES,
 ) -> Fit:
     """Fit ``y`` (n,), 0 to 1 for a logit, to ``x`` (n, P; an array or sparse); ``image`` (n,) names
-    each answer's image. The sandwich is used from ``many`` images on.
+    each answer's image.
     """
     large = x.shape[0] * x.shape[1] > MOST_CELLS
     rows: Any = sparse.csr_array(x) if large else _dense(x).astype(float, copy=False)
@@ -137,11 +129,20 @@ def fit(
         residual = y - rows @ beta
     alone = inverse if link == "logit" else inverse * float((residual**2).mean())
     names, place = renumbered(image)
-    far = moved(rows, weight, residual, place, inverse, many) @ lift.T
+    far = moved(rows, weight, residual, place, inverse) @ lift.T
     determined = np.diag(lift @ inverse @ information @ lift.T)
     alone, beta = lift @ alone @ lift.T, lift @ beta
+    kish = effective(np.ones(place.size), place)
     return Fit(
-        beta, far, far.T @ far, alone, determined, residual, names.size, penalised
+        beta,
+        far,
+        far.T @ far,
+        alone,
+        determined,
+        residual,
+        names.size,
+        kish,
+        penalised,
     )
 
 
@@ -175,24 +176,55 @@ def moved(
     residual: FloatArray,
     image: IntArray,
     inverse: FloatArray,
-    many: int,
 ) -> FloatArray:
-    """Return how far each ``image`` (0, 1, …) moves the coefficients, (images, P), whose products
-    are the covariance: by the sandwich, or by leaving out each image. ``inverse`` is that of the
-    information, ``rows.T @ (rows * weight)`` and a penalty's.
+    """Return how far leaving out each ``image`` (0, 1, …) moves the coefficients, (images, P), whose
+    products are the covariance (CR3); beyond :data:`MOST_LEFT_OUT` coefficients by the sandwich.
+    ``inverse`` is that of the information, ``rows.T @ (rows * weight)`` and a penalty's.
+
+    An image of n answers moves them by A⁻¹Xᵀ(W⁻¹ − XA⁻¹Xᵀ)⁻¹r, for n < P; else by (A − XᵀWX)⁻¹Xᵀr.
     """
-    images, (n, size) = int(image.max(initial=-1)) + 1, rows.shape
-    member = sparse.csr_array((np.ones(n), (image, np.arange(n))), shape=(images, n))
-    scores = _dense(member @ (rows * residual[:, None]))
-    if images >= many or size > MOST_LEFT_OUT:
-        rank = int(np.linalg.matrix_rank(inverse, hermitian=True, rtol=1e-9))
-        small = images / max(images - 1, 1) * (n - 1) / max(n - rank, 1)
-        return np.asarray(scores @ inverse * np.sqrt(small))
+    images, size = int(image.max(initial=-1)) + 1, rows.shape[1]
+    if size > MOST_LEFT_OUT:
+        cells = np.ones(image.size), (image, np.arange(image.size))
+        member = sparse.csr_array(cells, shape=(images, image.size))
+        scores = _dense(member @ (rows * residual[:, None]))
+        freedom = (image.size - 1) / max(image.size - size, 1)
+        return np.asarray(scores @ inverse * np.sqrt(freedom * images / (images - 1)))
     information = np.linalg.pinv(inverse, rcond=FLAT, hermitian=True)
-    own = [_product(rows[image == k], weight[image == k]) for k in range(images)]
-    without = np.linalg.pinv(information - np.array(own), rcond=1e-8, hermitian=True)
-    moved = np.einsum("kij,kj->ki", without, scores)
-    return np.asarray(moved * np.sqrt(max(images - 1, 1) / max(images, 1)))
+    out = np.zeros((images, size))
+    order = np.argsort(image, kind="stable")
+    counts = np.bincount(image)
+    starts = np.cumsum(counts) - counts
+    for n in np.unique(counts[counts > 0]).tolist():
+        alike = np.flatnonzero(counts == n)
+        for part in np.array_split(alike, 1 + alike.size * n * size // MOST_CELLS):
+            places = order[starts[part][:, None] + np.arange(n)]
+            x = _dense(rows[places.ravel()]).reshape(part.size, n, size)
+            r, root = residual[places], np.sqrt(weight[places])
+            if n < size:
+                scaled = x * root[..., None]
+                rest = np.eye(n) - scaled @ inverse @ scaled.transpose(0, 2, 1)
+                left = _solved(rest, r * root) * root
+                out[part] = np.einsum("kn,kni->ki", left, x) @ inverse
+            else:
+                own = np.einsum("kni,kn,knj->kij", x, root**2, x, optimize=True)
+                scores = np.einsum("kni,kn->ki", x, r)
+                out[part] = _solved(information - own, scores)
+    return np.asarray(out * np.sqrt(max(images - 1, 1) / max(images, 1)))
+
+
+def _solved(tables: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the least-norm solutions of K symmetric systems, (K, n)."""
+    inverse = np.linalg.pinv(tables, rcond=1e-8, hermitian=True)
+    return np.asarray(np.einsum("kij,kj->ki", inverse, right))
+
+
+def effective(answers: FloatArray, image: IntArray) -> float:
+    """Return Kish's effective number of images, where each of ``answers`` (n,) moves a figure by
+    so much if answers are independent: an image counts by its part of the variance.
+    """
+    each = np.bincount(image, answers**2)
+    return float(each.sum() ** 2 / max(float((each**2).sum()), 1e-300))
 
 
 def interval(value: float, variance: float, freedom: float) -> tuple[float, float]:
@@ -217,7 +249,9 @@ def rising_p(x: FloatArray, y: FloatArray, image: IntArray) -> float | None:
         return None
     if variance < 1e-18:  # no image differs
         return 0.5
-    return float(t_sf(found.coefficients[0] / variance**0.5, found.images - 1))
+    at = rank - rank.mean()
+    freedom = max(effective(at, renumbered(image)[1]) - 1, 1.0)
+    return float(t_sf(found.coefficients[0] / variance**0.5, freedom))
 
 
 def of_others(values: FloatArray, image: IntArray, item: IntArray) -> FloatArray:

@@ -16,6 +16,7 @@ connected by comparisons even through others, are in separate groups.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,6 @@ from visualjudge.analysis.estimate import (
     too_few,
 )
 from visualjudge.analysis.fits import fit, interval
-from visualjudge.analysis.statistics.ranks import rank_sets
 from visualjudge.analysis.study_table import lead
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import FloatArray
@@ -43,7 +43,7 @@ class SourceRow:
     tasks in which it is compared, with a number if their sources fall into unconnected sets.
 
     ``bound`` is the finite end of the interval, at 97.5 %, of a source that never lost, or never
-    won; ``rank_set`` has the best and the worst rank that it may have at 95 %, by itself;
+    won; ``rank_set`` has the best and the worst rank that the tests of its pairs leave;
     ``controlled`` is its strength at equal covariates, if it has an interval.
     """
 
@@ -184,11 +184,18 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def leaderboard(table: pl.DataFrame, questions: pl.DataFrame) -> Leaderboard:
-    """Return the judge's strength of every source and its possible ranks.
+RankSets = Mapping[tuple[str, str], tuple[int, int]]
+"""The best and the worst rank of each (group, source), as the tests of its pairs leave them."""
+
+
+def leaderboard(
+    table: pl.DataFrame, questions: pl.DataFrame, ranks: RankSets
+) -> Leaderboard:
+    """Return the judge's strength of every source, and its possible ``ranks``.
 
     Strengths are comparable only within a ``group``: sources of several were never compared in the
-    same tasks, not even through others. ``questions`` hold the covariates.
+    same tasks, not even through others. ``questions`` hold the covariates. A rank is the place of
+    the strength, within the ranks that are possible.
     """
     leads = questions.select("question", *(set(COVARIATES) & set(questions.columns)))
     games = duels(table).join(leads, on="question", how="left", maintain_order="left")
@@ -204,14 +211,15 @@ def leaderboard(table: pl.DataFrame, questions: pl.DataFrame) -> Leaderboard:
         inside = played.filter(pl.col("a").is_in(own)).with_columns(
             pl.col("a", "b") - own[0]
         )
-        board, endless = _board(name, [known[place][1] for place in own], inside)
+        names = [known[place][1] for place in own]
+        board, endless = _board(name, names, inside, ranks)
         rows += board
         penalised |= endless
     return Leaderboard(tuple(rows), games.height, penalised)
 
 
 def _board(
-    group: str, names: list[str], games: pl.DataFrame
+    group: str, names: list[str], games: pl.DataFrame, ranks: RankSets
 ) -> tuple[list[SourceRow], bool]:
     """Return the sources of a group, whose indices ``games`` uses, in the judge's order, and
     whether the fit was penalised, as it is where the wins do not bound every strength.
@@ -230,10 +238,8 @@ def _board(
         equal = fit(
             sparse.hstack([played, *beside]), outcome, image, penalised=penalised
         )
-    at, reach = (
-        equal.coefficients,
-        equal.variance(np.eye(len(names), len(names) + len(beside))),
-    )
+    at = equal.coefficients
+    reach = equal.variance(np.eye(len(names), len(names) + len(beside)))
     member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
     games_of = (member @ (first + second)).toarray()
     met, images = games_of.sum(0), (games_of > 0).sum(0)
@@ -245,12 +251,8 @@ def _board(
     why = np.select(choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], "")
     value, freedom = found.coefficients, np.maximum(effective - 1, 1)
     spread = found.variance(np.eye(value.size))
-    known = np.isin(why, ["", NEVER_LOST, NEVER_WON])
-    apart = np.minimum(freedom[:, None], freedom)
-    sets = rank_sets(np.where(known, value, np.nan), found.floored, apart)
-    ranks = (
-        1 + value.size - np.searchsorted(np.sort(value), value + EQUAL, side="right")
-    )
+    order = np.searchsorted(np.sort(value), value + EQUAL, side="right")
+    place = 1 + value.size - order
     out = []
     for i, name in enumerate(names):
         low, high = interval(float(value[i]), float(spread[i]), float(freedom[i]))
@@ -262,10 +264,10 @@ def _board(
         if beside and not reason and equal.determined[i] > found.determined[i] - SURE:
             ends = interval(float(at[i]), float(reach[i]), float(freedom[i]))
             controlled = Estimate(float(at[i]), ends, int(met[i]), int(images[i]))
-        rank_set = sets[i] or (1, value.size)
-        out.append(
-            SourceRow(name, group, strength, int(ranks[i]), bound, rank_set, controlled)
-        )
+        best, worst = ranks.get((group, name), (1, value.size))
+        rank = min(max(int(place[i]), best), worst)
+        rank_set = (best, worst)
+        out.append(SourceRow(name, group, strength, rank, bound, rank_set, controlled))
     return sorted(out, key=lambda row: row.rank), found.penalised
 
 

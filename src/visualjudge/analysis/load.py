@@ -52,16 +52,13 @@ def of_ordinary_questions(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
 def without_order(answered: pl.DataFrame) -> pl.DataFrame:
     """Set ``order`` to "unknown" for the verdicts of a run whose order shown is not known.
 
-    In such a run "BA" only means that the options in the table are exchanged; these verdicts become
-    repeats.
+    In such a run "BA" only means that the options in the table are exchanged: the verdicts on a
+    question are repeats, in the order of the table.
     """
-    exchanged = (
-        pl.when(pl.col("order") == "BA").then(pl.col("repeat").max() + 1).otherwise(0)
-    )
     unknown = pl.lit(None, pl.Boolean)
     return answered.with_columns(
         order=pl.lit("unknown").cast(WORD),
-        repeat=(pl.col("repeat") + exchanged).cast(pl.Int32),
+        repeat=pl.int_range(pl.len(), dtype=pl.Int32).over("question"),
         said_first=unknown,
         first_right=unknown,
     )

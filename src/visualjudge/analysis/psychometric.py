@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.estimate import LEAST_IMAGES, TAIL, holm, renumbered, t_isf
-from visualjudge.analysis.fits import MANY_IMAGES, moved, rising_p
+from visualjudge.analysis.fits import effective, moved, rising_p
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.value_and_interval import ALL, Estimate
 from visualjudge.core.records import FloatArray
@@ -127,7 +127,8 @@ def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all (bins,); the
-    fitted ``theta``, its 75 % point ``jnd``, and the relative standard error of that point.
+    fitted ``theta``, its 75 % point ``jnd``, the relative standard error of that point, and the
+    effective number of images behind it.
     """
 
     x: FloatArray
@@ -137,6 +138,7 @@ class _Curve:
     theta: FloatArray
     jnd: float
     error: float
+    images: float
     slope: float | None
 
 
@@ -210,13 +212,13 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     weight = 1 / (psi * (1 - psi))[which]
     image, inverse = renumbered(clusters)[1], np.linalg.inv(information)
     rest = (right - psi[which]) * weight
-    far = moved(
-        gradient[which], weight, rest, image, np.asarray(inverse, float), MANY_IMAGES
-    )
+    far = moved(gradient[which], weight, rest, image, np.asarray(inverse, float))
     # how log m moves with θ where ψ(m; θ) = ¾: ψ's gradient over its slope in log m
     slopes = _psi(theta, np.log([min(jnd, x.max())]), limits)[1][0]
     error = float(np.linalg.norm(far @ slopes / slopes[0]))
-    return _Curve(mean, n, k, limits, theta, jnd, error, rising_p(x, right, clusters))
+    images = effective((gradient[which] @ inverse @ slopes) * np.sqrt(weight), image)
+    slope = rising_p(x, right, clusters)
+    return _Curve(mean, n, k, limits, theta, jnd, error, images, slope)
 
 
 def _sensitivity(
@@ -227,12 +229,18 @@ def _sensitivity(
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
         return Sensitivity(*scope, Estimate(None, None, rows.height, images, few))
     reason = _why_none(curve, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
-    jnd, reach = curve.jnd, curve.jnd * curve.error * float(t_isf(TAIL, images - 1))
+    jnd, reach = curve.jnd, _reach(curve)
     ends = None if reason else (max(0.0, jnd - reach), jnd + reach)
     figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
     (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[:2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[2])))
     return Sensitivity(*scope, figure, alpha, beta, lapse, slope, _points(curve), floor)
+
+
+def _reach(curve: _Curve) -> float:
+    """Return half the width of the interval of the 75 % point."""
+    freedom = max(curve.images - 1, 1.0)
+    return curve.jnd * curve.error * float(t_isf(TAIL, freedom))
 
 
 def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:

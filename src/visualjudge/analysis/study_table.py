@@ -25,6 +25,8 @@ from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
+from visualjudge.vision.metrics import metrics_of
+from visualjudge.vision.tasks import TASKS
 
 WORD = pl.Categorical()
 """Text stored as a number of 4 bytes per row. It compares, sorts and prints like text."""
@@ -385,6 +387,15 @@ class Study:
             return True
         scores = known["scores"].list
         return bool((~(scores.max() - scores.min()).is_in([0.0, 10.0])).any())
+
+    def has_exact_scores(self, run: int) -> bool:
+        """Whether the true scores of all that a run answered are computed by a metric of its task;
+        those of others' tables, and of tasks without a metric, may come from people.
+        """
+        if not self.has_scores or self.meta.get("benchmark"):
+            return False
+        tasks = self.joined[run]["task"].unique().cast(pl.String)
+        return all(task in TASKS and metrics_of(TASKS[task].type) for task in tasks)
 
     def lacks_truth(self, run: int) -> bool:
         """Whether the true answer of no question that a run answered is known."""

@@ -15,7 +15,6 @@ from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
 from visualjudge.analysis.leaderboard import source_groups
 from visualjudge.analysis.report.card import card_of
-from visualjudge.analysis.statistics.systems import system_agreement
 from visualjudge.core.records import Question, Verdict
 
 
@@ -61,10 +60,11 @@ def test_a_judge_that_scores_one_task_too_low_still_orders_its_sources() -> None
     lower = {f"det {i}": -4.5 for i in range(3)}
     card = _card(questions, scores_of(questions, 0.3, bias=lower))
     main = card.system.main
-    assert main is not None and main.found.pairs == 6
-    assert main.found.tau_b.value == 1.0
-    assert main.groups == ("instance_segmentation",) * 3 + ("object_detection",) * 3
-    assert set(main.found.ranks) == {(1, 1), (2, 2), (3, 3)}
+    assert main is not None and len(main.models.pairs) == 6
+    assert main.models.tau_b.value == 1.0
+    groups = [row.group for row in main.sources]
+    assert groups == ["instance_segmentation"] * 3 + ["object_detection"] * 3
+    assert {row.rank_set for row in main.sources} == {(1, 1), (2, 2), (3, 3)}
     assert card.models.state == "yes"
 
 
@@ -77,7 +77,7 @@ def test_a_task_turned_round_is_not_hidden_by_the_order_of_tasks() -> None:
         for v in scores_of(questions, 0.2)
     ]
     main = _card(questions, verdicts).system.main
-    assert main is not None and main.found.tau_b.value == 0.0
+    assert main is not None and main.models.tau_b.value == 0.0
 
 
 def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
@@ -125,21 +125,3 @@ def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
         "Group"
     ) and "only within a group" in " ".join(str(board).split())
     assert LEADERBOARD.json(board)["rows"][0]["group"] == "instance_segmentation"
-
-
-def test_pairs_on_few_images_do_not_borrow_certainty_from_another_group() -> None:
-    many = np.zeros((60, 6))
-    many[:3, :4], many[3:, 4:] = 1.0, 1.0  # 6 pairs on 3 images, one pair on 57
-    level = np.array([4.0, 3.0, 2.0, 1.0, 8.0, 7.0])
-    image, source = np.nonzero(many)
-    group = np.array([0, 0, 0, 0, 1, 1])
-    found = system_agreement(level[source], level[source], source, image, group)
-    assert found is not None and (
-        found.tau_b.value,
-        found.tau_b.interval,
-        found.images,
-    ) == (
-        1.0,
-        None,
-        60,
-    )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, image_sums, pairwise_asked
-from visualjudge.analysis.answer import AnswerState
 from visualjudge.analysis.bias import in_both_orders, preference
 from visualjudge.analysis.decisions.checks import (
     NOT_ASKED,
@@ -20,6 +19,7 @@ from visualjudge.analysis.decisions.checks import (
 )
 from visualjudge.analysis.decisions.may_rank_models import (
     System,
+    level_of,
     system,
 )
 from visualjudge.analysis.decisions.model_answer import (
@@ -28,7 +28,7 @@ from visualjudge.analysis.decisions.model_answer import (
 )
 from visualjudge.analysis.decisions.score_answer import ScoreAnswer, score_answer
 from visualjudge.analysis.decisions.study_answer import NAMED, study_answer
-from visualjudge.analysis.estimate import TAIL, too_few
+from visualjudge.analysis.estimate import too_few
 from visualjudge.analysis.figure_text import (
     listed,
     many,
@@ -42,6 +42,7 @@ from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
+from visualjudge.analysis.separation import AnswerState
 from visualjudge.analysis.shape import Shape, shape_of
 from visualjudge.analysis.study_table import Remarks, Study
 from visualjudge.analysis.value_and_interval import (
@@ -53,6 +54,7 @@ from visualjudge.analysis.value_and_interval import (
 )
 
 UNTOLD = "favour cannot be told from skill: too few images, or the truth always prefers the same"
+NOT_EXACT = "the truth is people’s, or has no margins: its noise would read as favour"
 
 
 OF_PAIRS = ("macro_accuracy", "right_in_both_orders", "lean")
@@ -133,13 +135,13 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
         whole.models,
         whole.checks,
         whole.system,
-        tasks=alone or tuple(_task(study, run, name) for name in names),
+        tasks=alone or tuple(_task(study, run, name, len(names)) for name in names),
         result=judge,
     )
 
 
-def _task(study: Study, run: int, task: str) -> Answer:
-    """Return the answer from the questions of one task."""
+def _task(study: Study, run: int, task: str, tasks: int) -> Answer:
+    """Return the answer from the questions of one of ``tasks``."""
     table = study.joined[run].filter(pl.col("task") == task)
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
     pairs, unknown = own.kind(0, "pairwise", PAIRED), study.lacks_truth(run)
@@ -152,7 +154,8 @@ def _task(study: Study, run: int, task: str) -> Answer:
     place = preference(
         (in_both_orders(pairs) if unknown else pairs).filter("usable"), "position"
     )
-    return replace(answer_of(own, 0, pairwise, place.estimate), task=task)
+    found = answer_of(own, 0, pairwise, place.estimate, tasks=tasks)
+    return replace(found, task=task)
 
 
 def answer_of(
@@ -161,11 +164,13 @@ def answer_of(
     pairwise: Pairwise,
     place: Estimate,
     qualifiers: Sequence[str] = (),
+    tasks: int = 1,
 ) -> Answer:
     """Return the answer from the figures of pairs, the position bias ``place`` and the order of
-    the sources; ``qualifiers`` are what else is proven.
+    the sources; ``qualifiers`` are what else is proven. It is one of ``tasks`` by task, or of all.
     """
-    ordered, order_shown = system(study, run), study.runs[run].order_shown
+    level = level_of(study, run) if tasks == 1 else 0.5 / tasks
+    ordered, order_shown = system(study, run, level), study.runs[run].order_shown
     measured = {
         "macro_accuracy": _measured(pairwise.macro, pairwise),
         "right_in_both_orders": _measured(
@@ -253,19 +258,23 @@ def _failed(study: Study, run: int) -> Check:
         return check("failed", NOT_MEASURED)
     sums = image_sums(table, (), {"failed": ~pl.col("usable"), "all": pl.lit(1.0)})
     share = sums.shares("failed", "all")[0]
-    may = percent(1 - TAIL ** (1 / share.images))
-    note = f"no reply failed here, but all replies may fail on up to {may} of images"
-    return check("failed", share, "" if share.value else note)
+    ends = closed(share.interval)
+    if share.value or ends is None:
+        return check("failed", share)
+    may = f"all replies may fail on up to {percent(ends[1])} of images"
+    return check("failed", share, f"no reply failed here, but {may}")
 
 
 def _favour(ordered: System) -> Check:
     """Check by how many ranks favouritism moves a source, if the favour is significant."""
     main = ordered.main
-    if main is None or all(favour.p is None for favour in main.found.favours):
-        unknown = f"each source is on {too_few()}" if main is None else UNTOLD
+    if main is None or all(row.bias.p is None for row in main.sources):
+        unknown = f"each source is on {too_few()}"
+        if main is not None:
+            unknown = UNTOLD if main.exact else NOT_EXACT
         return check("favour", replace(NOT_MEASURED, why=ordered.why or unknown))
-    value, ends, note = main.moved()
-    ranks = Estimate(value, ends, main.found.pairs, main.found.images)
+    value, note = main.moved()
+    ranks = Estimate(value, None, len(main.models.pairs), main.models.images)
     return check("favour", ranks, note, tested=True)
 
 

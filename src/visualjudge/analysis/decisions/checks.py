@@ -17,7 +17,6 @@ from visualjudge.analysis.figure_text import (
     percent,
     percents,
     points,
-    span,
 )
 from visualjudge.analysis.table_layout import (
     Column,
@@ -96,10 +95,6 @@ def _moved(value: float | None) -> str:
     return "none shown" if value == 0 else number(value, 0)
 
 
-def _may_move(ends: Interval | None) -> str:
-    return span(ends if ends and ends[1] else None, 0)
-
-
 THRESHOLDS: Mapping[str, Threshold] = {
     "macro_accuracy": Threshold(
         "Accuracy, mean over tasks",
@@ -128,7 +123,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "{} of its replies cannot be used",
     ),
     "favour": Threshold(
-        "Favouritism, in ranks", "at_most", 0, "{why}", _moved, _may_move, unit=""
+        "Favouritism, in ranks", "at_most", 0, "{why}", _moved, unit=""
     ),
 }
 

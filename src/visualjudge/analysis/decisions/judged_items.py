@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answer import Comparisons
 from visualjudge.analysis.answers import is_tie
 from visualjudge.analysis.estimate import renumbered
 from visualjudge.analysis.leaderboard import placed, places_of
+from visualjudge.analysis.separation import Comparisons
 from visualjudge.analysis.study_table import Study, has_truth, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, IntArray
@@ -35,7 +35,8 @@ NOUNS = {"scoring": "annotation", "pairwise": "question", "ranking": "question"}
 @dataclass(frozen=True, eq=False)
 class Items:
     """Items of one kind of question. ``rows`` has one row per item and source: ``item`` and
-    ``annotation``, the numbers of its ``task``, ``option``, ``source`` and ``image``, ``said`` and
+    ``annotation``, the numbers of its ``task``, ``option``, ``source`` and ``image``, and of the
+    ``pair`` of predictions, which is the same in every encoding, ``said`` and
     ``truth`` (NaN without a usable reply or a known truth), and ``level``, the true quality of the
     option: its score, or its score less the others' mean.
 
@@ -102,6 +103,7 @@ def items(study: Study, kind: str, run: int = 0, *, or_unnamed: bool = False) ->
         "item",
         "annotation",
         "option",
+        "pair",
         pl.col("said", "truth", "level").cast(pl.Float64).fill_null(float("nan")),
         task=pl.Series(ordered(merged["task"])[1]),
         source=places_of(merged, places),
@@ -122,6 +124,7 @@ def _stand_ins(kind: str) -> pl.Expr:
 _NEEDED = (
     "question",
     "id",
+    "pair",
     "task",
     "cluster",
     "annotations",
@@ -144,7 +147,7 @@ def options_of(
         verdicts = verdicts.with_columns(sources=_stand_ins(kind))
     rows = (_scoring if kind == "scoring" else _compared)(verdicts).drop_nulls("source")
     found = rows.group_by("key", "option").agg(
-        pl.col("item", "annotation", "source", "task", "cluster").first(),
+        pl.col("item", "annotation", "source", "task", "cluster", "pair").first(),
         pl.col("said", "truth", "level").mean(),
     )
     return found.sort("key", "option")
@@ -160,6 +163,7 @@ def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
     return verdicts.select(
         "cluster",
         "task",
+        "pair",
         key=item_of("scoring"),
         item=item_of("scoring"),
         annotation=pl.col("annotations").list.first(),
@@ -182,6 +186,7 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
             verdicts.filter(pl.col("options") > side).select(
                 "cluster",
                 "task",
+                "pair",
                 key="question",
                 item="id",
                 annotation=pl.col("annotations").list.get(side),

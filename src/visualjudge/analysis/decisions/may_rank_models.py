@@ -4,12 +4,12 @@ some, and for each kind the means by judge and truth, rank sets, τ-b and favour
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answer import PairsOfModels, compare_models
 from visualjudge.analysis.decisions.judged_items import (
     MEASURES,
     Items,
@@ -19,18 +19,18 @@ from visualjudge.analysis.decisions.judged_items import (
 from visualjudge.analysis.decisions.model_answer import NO_ANSWER
 from visualjudge.analysis.figure_text import (
     GROUPS_NOTE,
-    RANKS_NOTE,
     group_name,
     many,
     number3,
     ranks,
     span3,
 )
-from visualjudge.analysis.statistics.systems import (
+from visualjudge.analysis.separation import PairsOfModels, separate
+from visualjudge.analysis.statistics.favour import (
     Favour,
-    SystemAgreement,
+    above_truth,
     fair_fit,
-    system_agreement,
+    means_by_image,
 )
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import (
@@ -50,92 +50,91 @@ KINDS = ("pairwise", "ranking", "scoring")
 
 @dataclass(frozen=True, slots=True)
 class SourceByJudge:
-    """A source of a group by judge and by truth, its possible ranks, and the judge's favour."""
+    """A source of a group by judge and by truth, means over images; the ranks that the pairs of
+    models leave possible; and how far the judge is above an unbiased one, or above the truth.
+    """
 
     source: str
     group: str
     judged: float
     true: float
-    rank_set: tuple[int, int] | None
+    rank_set: tuple[int, int]
     bias: Favour
 
 
 @dataclass(frozen=True, eq=False)
 class KindOfSystem:
-    """Results of one kind of question on the order of the sources; ``groups`` names the group of
-    each.
+    """Results of one kind of question on the order of the sources. ``exact``: whether the truth is,
+    so that favouritism is tested.
     """
 
     kind: str
-    names: tuple[str, ...]
-    groups: tuple[str, ...]
-    found: SystemAgreement
+    models: PairsOfModels
+    sources: tuple[SourceByJudge, ...]
+    exact: bool
     left_out: tuple[str, ...] = ()
     """Sources, with their groups, that no usable reply compares with another; no figure here
     includes them.
     """
 
     @property
-    def sources(self) -> list[SourceByJudge]:
-        """The sources in the order of ``names``."""
-        found = self.found
-        columns = found.judged.tolist(), found.true.tolist(), found.ranks, found.favours
-        every = zip(self.names, self.groups, *columns, strict=True)
-        return [SourceByJudge(*source) for source in every]
-
-    @property
     def order(self) -> str:
         """How well the judge orders the sources, as a description."""
-        tau, sources = self.found.tau_b, many(len(self.names), "source")
+        tau, sources = self.models.tau_b, many(len(self.sources), "source")
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
             f"Order of {sources} by {MEASURES[self.kind]}: τ-b {number3(tau.value)}{least}, over "
-            f"{many(self.found.pairs, 'pair')}."
+            f"{many(tau.n, 'pair')}."
         )
 
-    def moved(self) -> tuple[int, tuple[int, int], str]:
-        """The largest number of ranks that a source gains or loses by the judge's favour, its
-        range, and what to say of it. Only sources whose favour is significant (p < 5 % after Holm)
-        count; without any, the range is that of what no interval excludes.
+    def moved(self) -> tuple[int, str]:
+        """The largest number of models that a source passes by the judge's favour, and what to say
+        of it. Only sources whose favour is significant (p < 5 % after Holm) count.
         """
-        favours = enumerate(self.found.favours)
-        known = [
-            (s, favour, self._ends(s, favour))
-            for s, favour in favours
-            if favour.interval
-        ]
-        sure = [
-            (self._places(s, favour.value), ends, s)
-            for s, favour, ends in known
-            if favour.sure
-        ]
+        sure = [row for row in self.sources if row.bias.sure]
         if not sure:
-            possible = max((high for _, _, (_, high) in known), default=0)
-            more = f"up to {many(possible, 'rank')} possible" if possible else ""
-            return 0, (0, possible), more
-        value, _, s = max(sure)
-        low, high = (max(ends[k] for _, ends, _ in sure) for k in (0, 1))
-        above = self.found.favours[s].value > 0
-        of = f" of {group_name(self.groups[s], 2)}" if len(set(self.groups)) > 1 else ""
-        source = self.names[s] + of
+            return 0, ""
+        passed = [(self._passed(row), row) for row in sure]
+        value, row = max(passed, key=lambda each: (each[0], abs(each[1].bias.value)))
+        groups = {row.group for row in self.sources}
+        of = f" of {group_name(row.group, 2)}" if len(groups) > 1 else ""
+        source, above = row.source + of, row.bias.value > 0
         if not value:
             verb = "favours" if above else "disfavours"
-            return value, (low, high), f"it {verb} {source}, but by less than one rank"
+            return (
+                0,
+                f"it {verb} {source}, but by less than one rank",
+            )
         place = f"{many(value, 'rank')} {'above' if above else 'below'}"
-        why = f"{source} is {place} where an unbiased judge would place it"
-        return value, (low, high), why
+        return value, f"{source} is {place} where an unbiased judge would place it"
 
-    def _ends(self, source: int, favour: Favour) -> tuple[int, int]:
-        ends = favour.interval or (favour.value, favour.value)
-        low, high = sorted(self._places(source, end) for end in ends)
-        return low, high
+    def _passed(self, row: SourceByJudge) -> int:
+        """Return how many models the judge places below a favoured one, or above a disfavoured one,
+        wrongly: the pair is proven wrong, or the truth does not have this order either and all
+        corrected values have the opposite one.
+        """
+        side = 1 if row.bias.value > 0 else -1
+        beside = {
+            other.source: other for other in self.sources if other.group == row.group
+        }
+        passed = 0
+        for pair in self.models.pairs:
+            if pair.group != row.group or row.source not in (pair.a, pair.b):
+                continue
+            turned = side if pair.a == row.source else -side
+            other = beside.get(pair.b if pair.a == row.source else pair.a)
+            wrong = pair.state == "wrong" and pair.judge_order == turned
+            against = other is not None and _crossed(row, other)
+            by_truth = turned * ((pair.truth or 0.5) - 0.5) > 0
+            ahead = turned * (pair.judge - 0.5) > 0
+            passed += wrong or (ahead and against and not by_truth)
+        return passed
 
-    def _places(self, source: int, favour: float) -> int:
-        """Return how many sources of its group it passes by ``favour``."""
-        group, judged = np.array(self.groups), self.found.judged
-        own = judged[source]
-        between = (judged - own) * (judged - own + favour) < 0
-        return int((between & (group == self.groups[source])).sum())
+
+def _crossed(row: SourceByJudge, other: SourceByJudge) -> bool:
+    """Return whether two sources change places if both are corrected."""
+    gap = row.judged - other.judged
+    return gap * (gap - row.bias.value + other.bias.value) < 0
 
 
 def _told(row: SourceByJudge) -> str:
@@ -159,11 +158,19 @@ SOURCE = Layout[SourceByJudge](
 KIND = Layout[KindOfSystem](
     *as_named("kind", "left_out"),
     Column("measure", lambda kind: MEASURES[kind.kind]),
-    Column("tau_b", "found.tau_b.value"),
-    Column("ci95", "found.tau_b.interval"),
-    Column("images", "found.images"),
-    Column("pairs", "found.pairs"),
+    Column("tau_b", "models.tau_b.value"),
+    Column("ci95", "models.tau_b.interval"),
+    Column("images", "models.images"),
+    Column("pairs", "models.tau_b.n"),
+    *as_named("exact"),
     blocks("sources", SOURCE),
+)
+
+
+RANKS = "Ranks: those that the tests of its pairs leave to a source."
+TO_TRUTH = (
+    "The last columns are the judge's mean less that of the truth, without a test: noise in a truth "
+    "that people gave, or that only says which of two is better, reads as favour."
 )
 
 
@@ -171,8 +178,9 @@ def sources_table(kind: KindOfSystem) -> Table:
     """Return each source by judge and by truth, its possible ranks in its group, and which sources
     are favoured.
     """
-    apart, notes = len(set(kind.groups)) > 1, [RANKS_NOTE]
+    apart, notes = len({row.group for row in kind.sources}) > 1, [RANKS]
     notes += [GROUPS_NOTE] if apart else []
+    notes += [] if kind.exact else [TO_TRUTH]
     if kind.left_out:
         left = "; ".join(kind.left_out)
         notes.append(f"Left out, because no usable reply compares them: {left}.")
@@ -202,13 +210,46 @@ class System:
         return self.kinds[0] if self.kinds else None
 
 
-def system(study: Study, run: int) -> System:
-    """Return how one run orders the sources."""
+_SYSTEMS = WeakKeyDictionary[Study, dict[tuple[int, float], "System"]]()
+"""What was computed: the report, the card and the leaderboard read the same."""
+
+
+def system(study: Study, run: int, level: float = 1.0) -> System:
+    """Return how one run orders the sources. Tests of favouritism have the part ``level`` of 5 %:
+    the rest is for other tables of the judge.
+    """
+    known = _SYSTEMS.setdefault(study, {})
+    if (run, level) not in known:
+        known[run, level] = _system(study, run, level)
+    return known[run, level]
+
+
+def rank_sets(study: Study, run: int) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return the ranks that the pairwise answers of a run leave to each (group, source)."""
+    kinds = system(study, run, level_of(study, run)).kinds
+    return next((k.models.rank_sets() for k in kinds if k.kind == "pairwise"), {})
+
+
+def level_of(study: Study, run: int) -> float:
+    """Return the part of the level that tests of all questions have: half, if there are tables of
+    several tasks besides.
+    """
+    return 1.0 if study.joined[run]["task"].n_unique() < 2 else 0.5
+
+
+def _system(study: Study, run: int, level: float) -> System:
     every = (items(study, kind, run) for kind in KINDS)
     asked = [found for found in every if found.comparable]
-    rows = (comparisons(found) for found in asked)
-    models = next((compare_models(row) for row in rows if row.judge.size), None)
-    kinds = tuple(kind for kind in map(_measured, asked) if kind is not None)
+    rows = [comparisons(found) for found in asked]
+    compared = [separate(row) if row.judge.size else None for row in rows]
+    models = next((found for found in compared if found is not None), None)
+    exact = study.has_exact_scores(run)
+    kinds = tuple(
+        kind
+        for found, pairs in zip(asked, compared, strict=True)
+        if pairs is not None
+        and (kind := _measured(found, pairs, exact, level)) is not None
+    )
     if kinds:
         return System(kinds, models=models)
     if not asked:
@@ -229,19 +270,28 @@ def _why_none(found: Items) -> str:
     return "its usable answers compare no two sources on two images"
 
 
-def _measured(asked: Items) -> KindOfSystem | None:
+def _measured(
+    asked: Items, models: PairsOfModels, exact: bool, level: float
+) -> KindOfSystem | None:
     found, silent = asked.answered()
     if not found.names:
         return None
-    said, truth, source, image = (
-        found[k] for k in ("said", "truth", "source", "image")
-    )
-    agreement = system_agreement(said, truth, source, image, found.group)
-    if agreement is None:
+    names = ("said", "truth", "source", "image", "pair")
+    said, truth, source, image, pair = (found[name] for name in names)
+    judged, _, images = means_by_image(said, source, image, len(found.names))
+    true, *_ = means_by_image(truth, source, image, len(found.names))
+    if images.max() < 2:
         return None
-    question = found.rows["item"].rank("dense").to_numpy().astype(np.int64)
-    fair = fair_fit(
-        said, truth, found["level"], source, question, image, found["task"], found.group
-    )
-    agreement = replace(agreement, favours=() if fair is None else fair.favours())
-    return KindOfSystem(found.kind, found.names, found.groups, agreement, silent)
+    fair = None
+    if exact:
+        fair = fair_fit(
+            said, truth, found["level"], source, pair, image, found["task"], found.group
+        )
+    least = above_truth(said, truth, source, image, len(found.names))
+    bias = least if fair is None else fair.favours(level)
+    ranks, size = models.rank_sets(), np.bincount(found.group)[found.group].tolist()
+    groups = zip(found.groups, found.names, strict=True)
+    sets = [ranks.get(key, (1, size[k])) for k, key in enumerate(groups)]
+    columns = (found.names, found.groups, judged.tolist(), true.tolist(), sets, bias)
+    sources = tuple(SourceByJudge(*row) for row in zip(*columns, strict=True))
+    return KindOfSystem(found.kind, models, sources, fair is not None, silent)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis.answer import AnswerState, PairOfModels, PairsOfModels
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.decisions.pairs_of_models import PAIR
 from visualjudge.analysis.estimate import too_few
@@ -21,6 +20,12 @@ from visualjudge.analysis.figure_text import (
     many,
     number,
     percent,
+)
+from visualjudge.analysis.separation import (
+    NO_PAIRS,
+    AnswerState,
+    PairOfModels,
+    PairsOfModels,
 )
 from visualjudge.analysis.shape import QUESTIONS, Shape
 from visualjudge.analysis.table_layout import Layout, as_named, blocks
@@ -46,6 +51,13 @@ class ModelAnswer(PairsOfModels):
     def word(self) -> str:
         """The answer in a word or two: the begin of its sentence."""
         return re.split("[:,]", self.sentence, maxsplit=1)[0]
+
+    @property
+    def estimand(self) -> str:
+        """What two models are compared by, or what is measured where none are."""
+        if self.pairs:
+            return "win_rate"
+        return "mean_score" if self.shape == "scores" else "agreement"
 
     @property
     def needs_images(self) -> tuple[int, int] | None:
@@ -80,7 +92,7 @@ def model_answer(
     else:
         state, sentence = _stated(models, accuracy)
     sentence = qualified(state, sentence, qualifiers)
-    found = models or PairsOfModels((), None, None, 0)
+    found = models or NO_PAIRS
     return ModelAnswer(**vars(found), state=state, sentence=sentence)
 
 
@@ -93,7 +105,9 @@ def qualified(state: AnswerState, sentence: str, qualifiers: Sequence[str]) -> s
 
 
 ANSWER = Layout[ModelAnswer](
-    *as_named("shape", "state", "sentence", "resolution", "resolution_twice"),
+    *as_named("shape", "state", "sentence"),
+    *as_named("estimand"),
+    *as_named("resolution", "resolution_twice", "resolution_points"),
     blocks("pairs", PAIR),
 )
 """The answer in files."""
@@ -101,46 +115,64 @@ ANSWER = Layout[ModelAnswer](
 
 def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, str]:
     pairs = sorted(models.pairs, key=lambda pair: -pair.images)
-    right, wrong, undecided, close = (
+    right, wrong, undecided, close, unknown = (
         [pair for pair in pairs if pair.state == state]
-        for state in ("right", "wrong", "undecided", "close")
+        for state in ("right", "wrong", "undecided", "close", "unknown")
     )
     groups, total = len({pair.group for pair in pairs}) > 1, many(len(pairs), "pair")
     if wrong:
-        pair = wrong[0]
-        puts = f"it puts {pair.b} above {pair.a}{_task(pair, groups)}, wrongly"
-        shares = f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
-        rightly = f"; {many(len(right), 'pair')} separated rightly" if right else ""
-        return (
-            "no",
-            f"No: {puts} (it prefers {pair.a} {shares}){rightly}. Ask another judge.",
-        )
+        return "no", _wrong(wrong, len(right), groups)
     if models.images < LEAST_IMAGES:
         few = f"{models.images} of at least {LEAST_IMAGES}"
         return "too_few", f"Not with these images: {few}. {_so_far(pairs, accuracy)}"
-    if all(pair.truth is None for pair in pairs):
+    if len(unknown) == len(pairs):
         return "too_few", _without_truth(pairs, total)
-    open_pairs = f"; {_open(undecided, groups)}" if undecided else ""
-    too_close = "".join(f"; {part}" for part in _too_close(close, groups))
+    rest = [_open(undecided, groups)] if undecided else []
+    rest += _too_close(close, groups)
+    rest += [f"of {many(len(unknown), 'pair')} no truth is known"] if unknown else []
+    rest += _conflicts(pairs, groups)
+    more = "".join(f"; {part}" for part in rest)
     if not right:
-        hopeless = undecided and not any(pair.needs_images for pair in undecided)
-        todo = _next(accuracy, "Ask another judge." if hopeless else "")
-        rest = f"none of {total} is separated on {many(models.images, 'image')}"
-        return (
-            "too_few",
-            f"Not with these images: {rest}{open_pairs or too_close}. {todo}",
-        )
+        helps = not undecided or any(pair.needs_images for pair in undecided)
+        todo = _next(accuracy, "" if helps else "Ask another judge.")
+        none = f"none of {total} is separated on {many(models.images, 'image')}"
+        return "too_few", f"Not with these images: {none}{more}. {todo}"
     are = "is" if len(right) == 1 else "are"
     separated = f"{len(right)} of {total} {are} separated, all rightly"
-    if not undecided and len(right) >= len(close):
-        points = models.resolution
-        least = (
-            ""
-            if points is None
-            else f", for differences of {points:.1f} points and more"
-        )
-        return "yes", f"Yes{least}: {separated}{too_close}."
-    return "in_part", f"In part: {separated}{open_pairs}{too_close}."
+    if not undecided and len(right) >= len(close) + len(unknown):
+        return "yes", f"Yes{_least(models)}: {separated}{more}."
+    return "in_part", f"In part: {separated}{more}."
+
+
+def _least(models: PairsOfModels) -> str:
+    if models.resolution is None:
+        return ""
+    points = models.resolution_points
+    same = "" if points is None else f" ({points:.1f} points)"
+    share = percent(models.resolution, 0)
+    return f", where the better model wins {share} of images or more{same}"
+
+
+def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> str:
+    pair = wrong[0]
+    above, below = (pair.a, pair.b) if pair.judge_order > 0 else (pair.b, pair.a)
+    puts = f"it puts {above} above {below}{_task(pair, groups)}, wrongly"
+    shares = f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
+    rightly = f"; {many(right, 'pair')} separated rightly" if right else ""
+    return f"No: {puts} (it prefers {pair.a} {shares}){rightly}. Ask another judge."
+
+
+def _conflicts(pairs: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
+    """Say where the order of the mean scores is proven to be the opposite."""
+    found = [pair for pair in pairs if pair.conflict]
+    if len(found) > NAMED:
+        yield f"in {len(found)} pairs the model that wins fewer images has the higher mean score"
+    else:
+        for pair in found:
+            yield (
+                f"{pair.a} wins more images{_task(pair, groups)}, {pair.b} has the higher mean "
+                "score"
+            )
 
 
 def _named(pairs: Sequence[PairOfModels], groups: bool, word: str = "from") -> str:
@@ -166,17 +198,24 @@ def _task(pair: PairOfModels, groups: bool) -> str:
 def _open(undecided: Sequence[PairOfModels], groups: bool) -> str:
     """Say which pairs are undecided; the range of images is that of the pairs that have one."""
     soon = [pair for pair in undecided if pair.needs_images]
-    never = [pair for pair in undecided if not pair.needs_images]
-    if not soon:
-        return f"it can’t separate {_named(never, groups)} yet, too close to be settled"
-    ends = [pair.needs_images for pair in soon if pair.needs_images]
-    more = " to ".join(number(max(images)) for images in zip(*ends, strict=True))
-    rest = (
-        f", and {_named(never, groups)} not at all, too close to be settled"
-        if never
-        else ""
-    )
-    return f"it can’t separate {_named(soon, groups)} yet ({more} more images){rest}"
+    rest = [pair for pair in undecided if not pair.needs_images]
+    against = [pair for pair in rest if pair.truth_order and pair.judge <= 0.5]
+    unclear = [pair for pair in rest if pair not in against]
+    parts = []
+    if soon:
+        ends = [pair.needs_images for pair in soon if pair.needs_images]
+        more = " to ".join(number(max(images)) for images in zip(*ends, strict=True))
+        parts.append(f"{_named(soon, groups)} yet ({more} more images)")
+    if against:
+        parts.append(
+            f"{_named(against, groups)}, and more images will not help: it does not prefer the "
+            "better one"
+        )
+    if unclear:
+        parts.append(
+            f"{_named(unclear, groups)} yet, and no number of images can be promised"
+        )
+    return f"it can’t separate {', nor '.join(parts)}"
 
 
 def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:
@@ -189,7 +228,7 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
     names = [
         f"{pair.a} above {pair.b}" if pair.judge > 0.5 else f"{pair.b} above {pair.a}"
         for pair in pairs
-        if pair.judge_ci95 and not pair.judge_ci95[0] <= 0.5 <= pair.judge_ci95[1]
+        if pair.judge_order
     ]
     orders = (
         f"it puts {listed(names, NAMED)}" if names else f"it separates none of {total}"

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis.answer import PairOfModels, PairsOfModels, PairState
-from visualjudge.analysis.figure_text import NONE, many, number, percent, percents
+from visualjudge.analysis.figure_text import (
+    NONE,
+    many,
+    number,
+    number3,
+    percent,
+    percents,
+)
+from visualjudge.analysis.separation import PairOfModels, PairsOfModels, PairState
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
@@ -20,13 +27,21 @@ STATE_WORDS: dict[PairState, str] = {
     "wrong": "separated, wrong",
     "undecided": "judge can’t tell yet",
     "close": "too close by truth",
+    "unknown": "no truth",
 }
+TRUTH_OPEN = "truth can’t tell yet"
 
 
 def state_words(pair: PairOfModels) -> str:
     """Return the state of a pair in words."""
-    few = pair.state == "close" and pair.truth_ci95 is None
-    return "too few images" if few else STATE_WORDS[pair.state]
+    words = STATE_WORDS[pair.state]
+    if pair.state == "close" and pair.truth_ci95 is None:
+        words = "too few images"
+    elif pair.state == "undecided" and not pair.truth_order:
+        words = TRUTH_OPEN
+    elif pair.state == "unknown" and pair.judge_order:
+        words = "separated, no truth"
+    return f"{words}, not after Holm" if pair.adjusted_away else words
 
 
 def _share(value: float | None, ends: tuple[float, float] | None) -> str:
@@ -34,17 +49,29 @@ def _share(value: float | None, ends: tuple[float, float] | None) -> str:
 
 
 def _more(pair: PairOfModels) -> str:
-    return "" if pair.needs_images is None else "{} to {}".format(*pair.needs_images)
+    if pair.needs_images is None:
+        return ""
+    low, high = pair.needs_images
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
+def _mean(pair: PairOfModels) -> str:
+    words = number3(pair.mean_difference)
+    return f"{words}, opposite" if pair.conflict else words
 
 
 PAIR = Layout[PairOfModels](
     named("a", "First"),
     named("b", "Second"),
     *as_named("judge", "judge_ci95", "truth", "truth_ci95", "state", "needs_images"),
-    *as_named("images", "group", "difference", "by"),
+    *as_named("images", "group", "mean_difference", "conflict"),
+    *as_named("judge_order", "truth_order"),
+    Column("difference", "mean_difference"),
     of_row("Judge prefers the first", lambda pair: _share(pair.judge, pair.judge_ci95)),
     of_row("Truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
+    of_row("Mean score", _mean),
     Column(None, state_words, "State"),
+    named("by", "By"),
     of_row("More images", _more),
 )
 
@@ -60,24 +87,36 @@ def separated(models: PairsOfModels) -> str:
 
 
 def resolution(models: PairsOfModels) -> str:
-    """Return the resolution in points of score."""
-    points = models.resolution
-    return NONE if points is None else f"{points:.1f} points"
+    """Return the resolution as a win rate."""
+    return NONE if models.resolution is None else percent(models.resolution, 0)
 
 
 def pairs_table(models: PairsOfModels) -> Table:
     """Return each pair of models by judge and by truth."""
     notes = []
-    if models.resolution is not None:
-        twice = models.resolution_twice
-        more = "" if twice is None else f", {twice:.1f} with twice the images"
+    if models.pairs:
+        count = many(len(models.pairs), "pair")
         notes.append(
-            f"Resolution: {models.resolution:.1f} points{more}; the smallest difference "
-            "of two models that these images separate with a power of 80 %. A point is 0.1 of the "
-            "metric that the scores were computed by."
+            "Win rates over images: each image weighs the same, whatever the number of its "
+            f"questions. Intervals are 95 %; tests are adjusted by Holm over {count}."
         )
+    if models.resolution is not None:
+        notes.append(_resolved(models))
     if len(models.pairs) > MOST_ROWS:
         notes.append(
             f"{number(MOST_ROWS)} of {many(len(models.pairs), 'pair')} are listed."
         )
     return grid(PAIR, models.pairs[:MOST_ROWS], notes=notes, keys=2)
+
+
+def _resolved(models: PairsOfModels) -> str:
+    twice, points = models.resolution_twice, models.resolution_points
+    more = "" if twice is None else f", {percent(twice, 0)} with twice the images"
+    same = ""
+    if points is not None:
+        same = f" It is a difference of {points:.1f} points of mean score, each 0.1 of the metric."
+    return (
+        f"Resolution: {percent(models.resolution, 0)} of images won{more}; the smallest win rate "
+        "at which these images separate two models, rightly, with a power of 80 %."
+        + same
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visualjudge.analysis.answer import AnswerState, PairsOfModels
 from visualjudge.analysis.decisions.consistency import consistency
 from visualjudge.analysis.decisions.model_answer import ModelAnswer, qualified
 from visualjudge.analysis.decisions.pair_answer import pair_answer
 from visualjudge.analysis.decisions.score_answer import score_answer
 from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.separation import NO_PAIRS, AnswerState
 from visualjudge.analysis.shape import Shape
 from visualjudge.analysis.study_table import Study
 
@@ -35,5 +35,4 @@ def study_answer(
     else:
         sentence = consistency(study, run, pairwise)
     said = qualified(state, sentence, qualifiers)
-    nothing = PairsOfModels((), None, None, 0)
-    return ModelAnswer(**vars(nothing), state=state, sentence=said, shape=shape)
+    return ModelAnswer(**vars(NO_PAIRS), state=state, sentence=said, shape=shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from visualjudge.analysis.decisions.may_rank_models import rank_sets
 from visualjudge.analysis.figure_text import group_name, number, ranks
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section
@@ -40,7 +41,8 @@ COLUMNS = Layout[Leaderboard](blocks("rows", SOURCE), *as_named("n", "regularise
 
 def _rows(judge: JudgeResult) -> Leaderboard:
     played = judge.study.kind(judge.index, "pairwise", PLAYED)
-    return leaderboard(played, judge.study.questions)
+    ranks = rank_sets(judge.study, judge.index)
+    return leaderboard(played, judge.study.questions, ranks)
 
 
 def _section(shown: Shown) -> Section:
@@ -51,8 +53,8 @@ def _section(shown: Shown) -> Section:
         "severity (duplicate 0.50). Its strength shows how often the judge prefers it: that of "
         "a Bradley–Terry model with ties (log odds, mean 0) and Firth’s penalty; a question "
         "answered differently when swapped is a tie. The interval of a source that never lost, "
-        "or never won, is open on one side. Ranks, 95 %: the ranks that each source may have "
-        "by itself.",
+        "or never won, is open on one side; intervals of strengths are no tests of "
+        "differences. Ranks, 95 %: the ranks that the tests of its pairs leave to a source.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")
             for judge in shown.judges

@@ -66,32 +66,11 @@ def rank_sets(
     return tuple(sets)
 
 
-def decided(
-    values: FloatArray, covariance: FloatArray, freedom: FloatArray, groups: IntArray
-) -> FloatArray:
-    """Return the sign of the difference of every two systems of a group where it is significant by
-    Holm over all pairs, else 0; (S, S).
-    """
-    first, second = np.triu_indices(values.size, 1)
-    same = (groups[first] == groups[second]) & np.isfinite(
-        values[first] - values[second]
-    )
-    first, second = first[same], second[same]
-    own = np.diag(covariance)
-    variance = own[first] + own[second] - 2 * covariance[first, second]
-    free = np.broadcast_to(freedom, covariance.shape)[first, second]
-    out = np.zeros(covariance.shape)
-    out[first, second] = _decided(
-        values[first] - values[second], variance, free, sides=2
-    )
-    return out - out.T
-
-
 def _decided(
-    difference: FloatArray, variance: FloatArray, freedom: FloatArray, sides: int = 1
+    difference: FloatArray, variance: FloatArray, freedom: FloatArray
 ) -> FloatArray:
     """Return +1 where a difference is significantly positive, −1 where negative, 0 where open, by
-    Shaffer's steps over all of them, one-sided (a wrong direction is the only error) or two-sided.
+    Shaffer's steps over all of them, one-sided: a wrong direction is the only error.
     """
     known = (variance > 1e-18) & (freedom > 0)
     safe = np.where(known, variance, 1.0)
@@ -100,7 +79,6 @@ def _decided(
         special.stdtr(np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)),
         1.0,
     )
-    p = p * sides
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)

@@ -1,0 +1,668 @@
+"""Which models does the judge separate, which does the truth, and do the two differ? The one family
+of tests of a study.
+
+A pair of models is compared by *how often the first is better, over images*: each image weighs the
+same, whatever the number of its questions. Of each pair three differences are tested by image: the
+judge's preference and the truth's against ½, and the judge's less the truth's. Each is adjusted by
+Holm over all pairs of the table. States, rank sets, the bounds of τ-b, favouritism, the answer and
+the marks of plots are read from these tests; nothing else decides whether two models differ.
+
+Preferences are those of the questions that compare the two models (a share with Korn and Graubard's
+interval), or of two strengths (Bradley and Terry's model with errors clustered by image), where
+their standard error is smaller, a test by image at 5 % does not reject them for this pair, and
+the pair's own questions do not prove the opposite.
+
+The resolution is the smallest win rate above ½ at which judge and truth would both separate a
+further pair, in the same order, in 80 % of studies. The judge's preference at a win rate comes from
+how often it is right by the difference of two predictions, over the differences that were seen,
+shifted; without differences of scores from how often it is right.
+
+Sources: Korn & Graubard 1998; Bradley & Terry 1952; Holm 1979; McNemar 1947; Lachin 2011 (sample
+sizes); Shaffer 1980 (directions after two-sided tests).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy import sparse, special
+
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    LEVEL,
+    POWER,
+    TAIL,
+    Spread,
+    divided,
+    gap_p,
+    holm,
+    norm_isf,
+    ratio,
+    renumbered,
+    share_ends,
+    share_test,
+    sums,
+    t_isf,
+    t_sf,
+    test,
+)
+from visualjudge.analysis.fits import Fit, fit
+from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+
+PairState = Literal["right", "wrong", "undecided", "close", "unknown"]
+AnswerState = Literal["yes", "in_part", "no", "too_few"]
+Ends = tuple[float, float]
+MOST_TIMES = 20
+"""Maximum number of further images that is promised, in multiples of those that there are."""
+GROUP, MOST_GROUPS = 30, 12
+"""Number of comparisons whose rate of right answers is one point of the judge's curve, and maximum
+number of points.
+"""
+WIDEST = 10.0
+"""Largest difference of two scores."""
+MOST_DIFFERENCES = 2000
+CAUTIOUS = 0.75
+"""Number of standard errors by which the promise of further images stays below what was seen."""
+CHUNK = 512
+"""Number of pairs whose images are in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Comparisons of two models on one image, R rows: the models (places in ``names``; only those
+    of one group are compared), the image, the preferences for the first by judge and by truth (1,
+    ½, 0; NaN where unknown), and the difference of their true scores (NaN where unknown).
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    first: IntArray
+    second: IntArray
+    image: IntArray
+    judge: FloatArray
+    truth: FloatArray
+    difference: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The comparisons of pair ``pair`` on image ``image`` as one mean each, C rows sorted by pair;
+    ``twos`` (K, 2) are the models of each pair, ``images`` (K,) its number of images.
+    """
+
+    rows: Comparisons
+    twos: IntArray
+    pair: IntArray
+    image: IntArray
+    judge: FloatArray
+    truth: FloatArray
+    difference: FloatArray
+
+    @property
+    def images(self) -> IntArray:
+        """Number of images of each pair."""
+        return np.bincount(self.pair, minlength=len(self.twos))
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """How often the first of two models is preferred, by pair (K,), its 95 % interval, the standard
+    error of its log-odds (infinite if unknown), and p of ½; NaN where unknown.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray
+    p: FloatArray
+
+    @cached_property
+    def order(self) -> IntArray:
+        """1 where the first model is preferred and −1 where the second is, after Holm's adjustment,
+        else 0.
+        """
+        return _signs_of(self.value - 0.5, self.p)
+
+    def turned(self, where: BoolArray) -> Preferences:
+        """Return how often the second model is preferred in the pairs of ``where``."""
+        return Preferences(
+            np.where(where, 1 - self.value, self.value),
+            np.where(where, 1 - self.high, self.low),
+            np.where(where, 1 - self.low, self.high),
+            self.error,
+            self.p,
+        )
+
+    def ends(self, k: int) -> Ends | None:
+        """Return the interval of pair ``k``, or None."""
+        if math.isnan(self.p[k]):
+            return None
+        return float(self.low[k]), float(self.high[k])
+
+
+@dataclass(frozen=True)
+class PairOfModels:
+    """Two models by judge and by truth, the better one by truth first.
+
+    ``judge`` and ``truth`` are win rates of the first, over images. ``judge_order`` and
+    ``truth_order`` are 1 where the first is proven to be preferred, −1 where the second is, else
+    0. ``needs_images`` is the range of further images that would probably separate the two, None
+    if no number can be promised. ``mean_difference`` is that of the true scores, in points, and
+    ``conflict`` whether it is proven to have the opposite sign of the truth's win rate.
+    """
+
+    a: str
+    b: str
+    judge: float
+    judge_ci95: Ends | None
+    truth: float | None
+    truth_ci95: Ends | None
+    state: PairState
+    needs_images: tuple[int, int] | None
+    images: int
+    group: str
+    mean_difference: float | None = None
+    by: Literal["questions", "strengths"] = "questions"
+    judge_order: int = 0
+    truth_order: int = 0
+    conflict: bool = False
+
+    @property
+    def adjusted_away(self) -> bool:
+        """Whether an interval of the judge or the truth excludes ½, but not after Holm's
+        adjustment.
+        """
+        sides = (self.judge_ci95, self.judge_order), (self.truth_ci95, self.truth_order)
+        return any(
+            ends is not None and not order and not ends[0] <= 0.5 <= ends[1]
+            for ends, order in sides
+        )
+
+
+@dataclass(frozen=True)
+class PairsOfModels:
+    """All pairs of one judge, and its resolution: the smallest win rate at which a pair is
+    separated, and with twice the images; the same as a difference of mean scores, in points, where
+    no pair has a conflict. None if no win rate is resolved.
+    """
+
+    pairs: tuple[PairOfModels, ...]
+    resolution: float | None
+    resolution_twice: float | None
+    images: int
+    resolution_points: float | None
+
+    @property
+    def tau_b(self) -> Estimate:
+        """Kendall's τ-b of the orders by judge and by truth over the pairs; None if the truth has
+        no order. Its ends count pairs that judge and truth separate in the same or in opposite
+        orders.
+        """
+        known = [pair for pair in self.pairs if pair.truth is not None]
+        judge = np.sign([round(pair.judge - 0.5, 12) for pair in known])
+        truth = np.sign([round((pair.truth or 0.5) - 0.5, 12) for pair in known])
+        below = float(np.sqrt(np.abs(judge).sum() * np.abs(truth).sum()))
+        value = float((judge * truth).sum()) / below if below else 0.0
+        if not truth.any():
+            return Estimate(None, None, len(known), self.images)
+        proven = np.array([pair.judge_order * pair.truth_order for pair in known])
+        low, high = float((proven > 0).mean()), float((proven >= 0).mean())
+        ends = min(2 * low - 1, value), max(2 * high - 1, value)
+        return Estimate(value, ends, len(known), self.images)
+
+    def rank_sets(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Return the best and the worst rank of each (group, model) by the judge.
+
+        A model ranks below those that the judge separates above it, and above those that it
+        separates below it. Two models that no question compares are apart if a chain of separated
+        pairs leads from one to the other.
+        """
+        sides = [(pair.group, name) for pair in self.pairs for name in (pair.a, pair.b)]
+        place = {model: k for k, model in enumerate(dict.fromkeys(sides))}
+        above = np.zeros((len(place), len(place)), dtype=bool)
+        met = np.eye(len(place), dtype=bool)
+        for pair in self.pairs:
+            a, b = place[pair.group, pair.a], place[pair.group, pair.b]
+            met[a, b] = met[b, a] = True
+            above[a, b] = pair.judge_order > 0
+            above[b, a] = pair.judge_order < 0
+        while not met.all():
+            further = (above @ above) & ~met & ~above
+            if not further.any():
+                break
+            above |= further
+        above &= ~(above & above.T)  # chains that contradict each other prove nothing
+        size = {group: sum(own == group for own, _ in place) for group, _ in place}
+        return {
+            model: (1 + int(above[:, k].sum()), size[model[0]] - int(above[k].sum()))
+            for model, k in place.items()
+        }
+
+
+NO_PAIRS = PairsOfModels((), None, None, 0, None)
+
+
+def separate(rows: Comparisons) -> PairsOfModels:
+    """Return each pair of models by judge and truth, and the resolution."""
+    cells = cells_of(rows)
+    judged, true, by_strengths, differ = _compared(cells)
+    images = cells.images
+    states = _states(judged, true, differ)
+    means, mean_order = _mean_differences(cells)
+    conflict = mean_order * true.order < 0
+    # the level that a further pair would have in Holm's procedure
+    tail = TAIL / (int((judged.order == 0).sum()) + 1)
+    spread = _variance_per_image(judged, images)
+    needed: list[tuple[int, int] | None] = [None] * len(images)
+    for k in np.flatnonzero(states == "undecided"):
+        own, other = (judged, true) if true.order[k] else (true, judged)
+        towards = float(0.5 + (own.value[k] - 0.5) * other.order[k])
+        needed[k] = _further_images(towards, float(own.error[k]), int(images[k]), tail)
+    turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
+    order = np.where(turned, -1, 1)
+    twos = np.where(turned[:, None], cells.twos[:, ::-1], cells.twos)
+    judge_order, truth_order = judged.order * order, true.order * order
+    judged, true = judged.turned(turned), true.turned(turned)
+    pairs = tuple(
+        PairOfModels(
+            rows.names[a],
+            rows.names[b],
+            float(judged.value[k]),
+            judged.ends(k),
+            None if math.isnan(true.value[k]) else float(true.value[k]),
+            true.ends(k),
+            str(states[k]),  # type: ignore[arg-type]
+            needed[k],
+            int(images[k]),
+            rows.groups[a],
+            None if math.isnan(means[k]) else float(means[k] * order[k]),
+            "strengths" if by_strengths[k] else "questions",
+            int(judge_order[k]),
+            int(truth_order[k]),
+            bool(conflict[k]),
+        )
+        for k, (a, b) in enumerate(twos.tolist())
+    )
+    typical = float(np.mean(images)) if images.size else 0.0
+    promise = _promise(cells, spread, _variance_per_image(true, images), tail)
+    once, points = promise(typical)
+    twice, _ = promise(2 * typical)
+    return PairsOfModels(
+        pairs,
+        once,
+        twice,
+        int(np.unique(rows.image).size),
+        None if conflict.any() else points,
+    )
+
+
+def cells_of(rows: Comparisons) -> Cells:
+    """Return the mean of the comparisons of each pair on each image."""
+    two = rows.first.astype(np.int64) * max(1, len(rows.names)) + rows.second
+    codes, pair = np.unique(two, return_inverse=True)
+    images = int(rows.image.max(initial=0)) + 1
+    cells, place = renumbered(pair.ravel() * images + rows.image)
+    twos = np.column_stack(np.divmod(codes, max(1, len(rows.names))))
+    columns = (
+        _means(values, place, cells.size)
+        for values in (rows.judge, rows.truth, rows.difference)
+    )
+    return Cells(rows, twos, cells // images, cells % images, *columns)
+
+
+def _means(values: FloatArray, place: IntArray, count: int) -> FloatArray:
+    """Return the mean of the known values by place, (K,); NaN without any."""
+    known = np.isfinite(values)
+    top = sums(place[known], values[known], count)
+    return divided(top, sums(place[known], np.ones(known.sum()), count), np.nan)
+
+
+def _signs_of(value: FloatArray, p: FloatArray) -> IntArray:
+    """Return the signs that are significant after Holm's adjustment over known p, else 0."""
+    adjusted = holm([None if math.isnan(x) else x for x in p.tolist()])
+    proven = np.array([x is not None and x < LEVEL for x in adjusted], dtype=bool)
+    return np.where(proven, np.sign(np.nan_to_num(value)), 0).astype(np.int64)
+
+
+def _states(judged: Preferences, true: Preferences, differ: IntArray) -> FloatArray:
+    """Return the state of each pair; ``differ`` is the proven sign of judge minus truth."""
+    unknown = np.isnan(true.value)
+    agree = judged.order * true.order
+    invented = (judged.order != 0) & (true.order == 0) & (differ == judged.order)
+    close = (judged.order == 0) & (true.order == 0) & (differ == 0)
+    return np.select(
+        [unknown, agree > 0, (agree < 0) | invented, close],
+        ["unknown", "right", "wrong", "close"],
+        "undecided",
+    )
+
+
+# ---------------------------------------------------------------- preferences
+
+
+@dataclass(frozen=True, eq=False)
+class _Strengths:
+    """Strengths of the models of one group, and how far each image moved them (images, models)."""
+
+    fit: Fit
+    moved: FloatArray
+
+    def moved_share(self, twos: IntArray, value: FloatArray) -> FloatArray:
+        """Return how far each image moved the preferences ``value`` of pairs, (images, K)."""
+        log_odds = self.moved[:, twos[:, 0]] - self.moved[:, twos[:, 1]]
+        return log_odds * (value * (1 - value))
+
+
+def _compared(cells: Cells) -> tuple[Preferences, Preferences, BoolArray, IntArray]:
+    """Return the preferences of judge and truth, where they are by strengths, and the proven sign
+    of their difference.
+    """
+    outcomes = cells.judge, cells.truth
+    direct = [_by_questions(cells, outcome) for outcome in outcomes]
+    strong = [np.full((5, len(cells.twos)), np.nan) for _ in outcomes]
+    for table in strong:
+        table[ERROR] = np.inf
+    rejected = np.zeros(len(cells.twos), dtype=bool)
+    gap, gap_test = _differences(cells)
+    by_fit, by_fit_test = gap.copy(), gap_test.copy()
+    groups = np.unique(cells.rows.groups, return_inverse=True)[1]
+    for group in range(int(groups.max(initial=-1)) + 1):
+        places = np.flatnonzero(groups[cells.twos[:, 0]] == group)
+        fits = [_strengths(cells, outcome, places) for outcome in outcomes]
+        for table, found in zip(strong, fits, strict=True):
+            if found is not None:
+                table[:, places] = _by_strengths(found, cells.twos[places])
+        for start in range(0, len(places), CHUNK):
+            part = places[start : start + CHUNK]
+            far = []
+            for found, outcome, table in zip(fits, outcomes, strong, strict=True):
+                if found is not None:
+                    share = found.moved_share(cells.twos[part], table[0, part])
+                    far.append(share)
+                    rejected[part] |= _rejected(cells, outcome, part, table[0], share)
+            if len(far) == 2:
+                variance = ((far[0] - far[1]) ** 2).sum(0)
+                images = cells.images[part]
+                by_fit[part] = strong[0][0, part] - strong[1][0, part]
+                found_spread = Spread(variance, images, images.astype(float))
+                by_fit_test[part] = test(by_fit[part], found_spread)
+    by = (strong[0][ERROR] < direct[0][ERROR]) & ~rejected
+    for own, other in zip(direct, strong, strict=True):
+        against = (own[0] - 0.5) * (other[0] - 0.5) < 0
+        by &= ~(against & (Preferences(*own).order != 0))
+    judged, true = (
+        Preferences(*np.where(by, other, own))
+        for own, other in zip(direct, strong, strict=True)
+    )
+    differ = _signs_of(np.where(by, by_fit, gap), np.where(by, by_fit_test, gap_test))
+    return judged, true, by, differ
+
+
+ERROR = 3
+"""Row of the standard errors among the columns of :class:`Preferences`."""
+
+
+def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
+    """Return the columns of :class:`Preferences`, from the questions that compare two models."""
+    known, count = np.isfinite(outcome), len(cells.twos)
+    value, found = ratio(outcome[known], np.ones(known.sum()), cells.pair[known], count)
+    many = np.full(count, np.inf)
+    low, high = share_ends(value, found, many)
+    p = share_test(value, found, many)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(found.variance) / (value * (1 - value))
+    error = np.where(np.isfinite(error) & (found.variance > 0), error, np.inf)
+    told = np.where(found.enough, 1.0, np.nan)
+    return np.array([value, low * told, high * told, error, p * told])
+
+
+def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Return judge minus truth of each pair by its own questions, and its p."""
+    gap = cells.judge - cells.truth
+    known, count = np.isfinite(gap), len(cells.twos)
+    pair, ones = cells.pair[known], np.ones(known.sum())
+    value, found = ratio(gap[known], ones, pair, count)
+    apart = sums(pair, gap[known] ** 2, count)
+    p = gap_p(value, found, apart, sums(pair, ones, count))
+    return value, np.where(found.enough, p, np.nan)
+
+
+def _strengths(
+    cells: Cells, outcome: FloatArray, places: IntArray
+) -> _Strengths | None:
+    """Fit the strengths of one group, whose pairs are ``places``; None where they add nothing: in
+    a group of two models, or with too few images.
+    """
+    kept = np.isfinite(outcome) & np.isin(cells.pair, places)
+    names = np.unique(cells.image[kept])
+    if len(places) < 2 or names.size < LEAST_IMAGES:
+        return None
+    design = _signs(cells.twos[cells.pair[kept]], len(cells.rows.names))
+    found = fit(design, outcome[kept], cells.image[kept], penalised=True)
+    moved = np.zeros((int(cells.image.max()) + 1, len(cells.rows.names)))
+    moved[names] = found.moved
+    return _Strengths(found, moved)
+
+
+def _by_strengths(found: _Strengths, twos: IntArray) -> FloatArray:
+    """Return the columns of :class:`Preferences` of pairs by their strengths."""
+    contrast = _signs(twos, found.fit.coefficients.size).toarray()
+    value, variance = contrast @ found.fit.coefficients, found.fit.variance(contrast)
+    freedom = max(found.fit.kish - 1, 1.0)
+    error = np.where(variance > 0, np.sqrt(variance), np.inf)
+    reach = t_isf(TAIL, freedom) * error
+    p = 2 * t_sf(np.abs(value) / error, freedom)
+    shares = special.expit([value, value - reach, value + reach])
+    return np.array([*shares, error, p])
+
+
+def _rejected(
+    cells: Cells,
+    outcome: FloatArray,
+    pairs: IntArray,
+    value: FloatArray,
+    moved: FloatArray,
+) -> BoolArray:
+    """Return in which of ``pairs`` a test by image rejects the preferences ``value`` (of all pairs)
+    by strengths, which each image ``moved`` so far: those by the pair's questions less these.
+    """
+    kept = np.isfinite(outcome) & np.isin(cells.pair, pairs)
+    column = np.searchsorted(pairs, cells.pair[kept])
+    images = np.bincount(column, minlength=pairs.size)
+    own = divided(sums(column, outcome[kept], pairs.size), images, np.nan)
+    far = -moved
+    scale = np.sqrt(np.maximum(images * (images - 1.0), 1.0))
+    far[cells.image[kept], column] += (outcome[kept] - own[column]) / scale[column]
+    found = Spread((far**2).sum(0), images, images.astype(float))
+    p = test(own - value[pairs], found)
+    return np.asarray((images >= LEAST_IMAGES) & (np.nan_to_num(p, nan=1.0) < LEVEL))
+
+
+def _signs(pair: IntArray, models: int) -> sparse.csr_array:
+    """Return 1 for the first of two models and −1 for the second, pairs × models."""
+    n = len(pair)
+    cells = np.tile(np.arange(n), 2), pair.T.ravel()
+    return sparse.csr_array((np.repeat([1.0, -1.0], n), cells), shape=(n, models))
+
+
+def _mean_differences(cells: Cells) -> tuple[FloatArray, IntArray]:
+    """Return the mean difference of the true scores over images, (K,), and its proven sign; NaN
+    and 0 where only preferences are known.
+    """
+    count = len(cells.twos)
+    known = np.isfinite(cells.difference)
+    if not _graded(cells.rows.difference):
+        return np.full(count, np.nan), np.zeros(count, dtype=np.int64)
+    value, found = ratio(
+        cells.difference[known], np.ones(known.sum()), cells.pair[known], count
+    )
+    return value, _signs_of(value, np.where(found.enough, test(value, found), np.nan))
+
+
+def _graded(difference: FloatArray) -> bool:
+    """Return whether differences say more than which of two is better."""
+    size = np.abs(difference[np.isfinite(difference)])
+    return np.unique(size[size > 0]).size > 1
+
+
+# ---------------------------------------------------------------- power
+
+
+def _variance_per_image(found: Preferences, images: IntArray) -> float | None:
+    """Return the variance that one image contributes to a preference, over p(1 − p): the median of
+    the half of the pairs that are closest to ½; None if no pair has one.
+    """
+    known = np.isfinite(found.error) & np.isfinite(found.value)
+    if not known.any():
+        return None
+    value, variance = found.value[known], found.error[known] ** 2
+    each = images[known] * variance * value * (1 - value)
+    apart = np.abs(value - 0.5)
+    return float(np.median(each[apart <= np.median(apart)]))
+
+
+Curve = Callable[[float], tuple[float, float, float]]
+"""Win rate by truth, the judge's preference, and the difference in points, at a number above 0."""
+
+
+def _curve(cells: Cells) -> tuple[Curve, float] | None:
+    """Return win rates and the judge's preferences by the mean difference of two models' scores, or
+    by the win rate where scores only say which is better, and the largest number to try. None
+    without a known better model.
+    """
+    rows = cells.rows
+    if _graded(rows.difference):
+        return _by_difference(rows), WIDEST
+    apart = np.isfinite(rows.truth) & (rows.truth != 0.5)
+    if not apart.any():
+        return None
+    right = np.where(rows.truth > 0.5, rows.judge, 1 - rows.judge)[apart].mean()
+
+    def at(more: float) -> tuple[float, float, float]:
+        return 0.5 + more, 0.5 + (2 * float(right) - 1) * more, math.nan
+
+    return at, 0.5
+
+
+def _by_difference(rows: Comparisons) -> Curve:
+    """Return the curve by the mean difference: rates of right answers at differences of two
+    predictions, over differences that scatter around a mean as those seen do.
+    """
+    kept = np.isfinite(rows.difference) & np.isfinite(rows.judge)
+    difference, judge = rows.difference[kept], rows.judge[kept]
+    pair = renumbered(rows.first[kept] * len(rows.names) + rows.second[kept])[1]
+    scatter = difference - (np.bincount(pair, difference) / np.bincount(pair))[pair]
+    scatter = np.sort(np.concatenate([scatter, -scatter]))
+    scatter = scatter[:: max(1, scatter.size // MOST_DIFFERENCES)]
+    apart = difference != 0
+    size = np.abs(difference[apart])
+    right = np.where(difference[apart] > 0, judge[apart], 1 - judge[apart])
+    groups = int(np.clip(size.size // GROUP, 1, MOST_GROUPS))
+    edges = np.quantile(size, np.linspace(0, 1, groups + 1)[1:-1])
+    group = renumbered(np.searchsorted(edges, size, side="left"))[1]
+    count = np.bincount(group)
+    sizes = np.concatenate([[0.0], np.bincount(group, size) / count])
+    rates = np.concatenate([[0.5], np.bincount(group, right) / count])
+
+    def at(mean: float) -> tuple[float, float, float]:
+        moved = mean + scatter
+        share = np.interp(np.abs(moved), sizes, rates)
+        judged = np.where(moved >= 0, share, 1 - share).mean()
+        return float(((np.sign(moved) + 1) / 2).mean()), float(judged), mean
+
+    return at
+
+
+def _promise(
+    cells: Cells, judged: float | None, true: float | None, tail: float
+) -> Callable[[float], tuple[float | None, float | None]]:
+    """Return the function of a number of images that finds the smallest win rate, and difference
+    in points, at which judge and truth both separate a further pair with the stated power.
+    ``judged`` and ``true`` are the variances per image.
+    """
+    curve = _curve(cells)
+    shared = _correlation(cells)
+
+    def smallest(images: float) -> tuple[float | None, float | None]:
+        if curve is None or judged is None or true is None or images < LEAST_IMAGES:
+            return None, None
+        at, most = curve
+        reach = float(t_isf(tail, images - 1))
+
+        def beyond(preference: float, variance: float) -> float:
+            spread = max(variance * preference * (1 - preference), 1e-12)
+            # half a case, as in the exact test of a share
+            above = preference - 0.5 - variance / (2 * images)
+            return above * math.sqrt(images / spread) - reach
+
+        def power(number: float) -> float:
+            truth, judge, _ = at(number)
+            of_judge = beyond(judge, judged)
+            of_truth = beyond(truth, true)
+            rest = (of_truth + shared * NODES) / math.sqrt(1 - shared**2)
+            return float(((of_judge + NODES > 0) * special.ndtr(rest)).mean())
+
+        low, high = 0.0, most
+        if power(high) < POWER:
+            return None, None
+        while high - low > most / 2000:
+            middle = (low + high) / 2
+            if power(middle) < POWER:
+                low = middle
+            else:
+                high = middle
+        truth, _, points = at(high)
+        return truth, None if math.isnan(points) else points
+
+    return smallest
+
+
+NODES = special.ndtri((np.arange(400) + 0.5) / 400)
+"""Quantiles of the normal distribution, over which a power is averaged."""
+
+
+def _correlation(cells: Cells) -> float:
+    """Return the correlation of judge and truth over images within pairs, 0 … 0.99."""
+    known = np.isfinite(cells.judge) & np.isfinite(cells.truth)
+    pair = renumbered(cells.pair[known])[1]
+    count = np.maximum(np.bincount(pair), 1)
+    judge, truth = (
+        values - (np.bincount(pair, values) / count)[pair]
+        for values in (cells.judge[known], cells.truth[known])
+    )
+    below = float(np.sqrt((judge @ judge) * (truth @ truth)))
+    return min(max(float(judge @ truth) / below, 0.0), 0.99) if below > 0 else 0.0
+
+
+def _further_images(
+    towards: float, error: float, images: int, tail: float
+) -> tuple[int, int] | None:
+    """Return the range of further images that would separate a pair: by the preference that was
+    seen, ``towards`` the right side, and by one that lies :data:`CAUTIOUS` standard errors lower.
+
+    None if that does not point to the right side, or needs more than :data:`MOST_TIMES` the images
+    that there are.
+    """
+    if not math.isfinite(error) or not 0.5 < towards < 1 or images < LEAST_IMAGES:
+        return None
+    seen = special.logit(towards) / error
+    least = seen - CAUTIOUS
+    reach = float(t_isf(tail, images - 1) + norm_isf(1 - POWER))
+    if least <= 0 or (reach / least) ** 2 > MOST_TIMES + 1:
+        return None
+    low, high = (
+        math.ceil(images * max((reach / size) ** 2 - 1, 0)) for size in (seen, least)
+    )
+    return (_rounded(max(1, low)), _rounded(max(1, high)))
+
+
+def _rounded(number: int) -> int:
+    """Return a number of images with two digits."""
+    scale = int(10 ** max(0, len(str(number)) - 2))
+    return math.ceil(number / scale) * scale
