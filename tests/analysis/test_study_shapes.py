@@ -227,3 +227,20 @@ def test_the_files_of_the_card_and_of_the_report_say_the_same(tmp_path: Path) ->
     assert invoke(app, ["report", str(run), "--json", str(metrics)]).exit_code == 0
     said = json.loads(card.read_text("utf-8"))["judges"][0]["answer"]
     assert said == json.loads(metrics.read_text("utf-8"))["judges"][0]["answer"]
+
+
+def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(5), []
+    for k in range(50):
+        true = rng.integers(0, 11)
+        said = int(np.clip(true + rng.integers(-4, 5), 0, 10))
+        rows.append({"item": f"q{k}", "judge": "pilot", "verdict": said, "truth": true})
+    (run,) = adopted(rows, tmp_path / "s", PAIRS)
+    plan = vj.plan(run)
+    (task,) = plan.as_json()["tasks"]
+    assert task["state"] == "too_few"
+    assert plan.images == task["needs_images"] > 50
+    more = f"{plan.images - 50:,} more images"
+    assert more in vj.card([run]).judges[0].models.sentence
+    (decided,) = adopted(scores(frozenset(["truth"])), tmp_path / "d", SCORES)
+    assert "Every task is decided" in str(vj.plan(decided))
