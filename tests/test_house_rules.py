@@ -67,7 +67,7 @@ BUDGET = {
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
-    "core": 1440,
+    "core": 1429,
     "vision": 4360,
     "formats and data": 2700,
     "prompts": 480,
@@ -76,7 +76,7 @@ OVER: dict[str, int] = {
     "replies": 780,
     "judges": 1450,
     "runs": 1320,
-    "analysis": 6950,
+    "analysis": 7050,
     "apps": 5460,
     "studio": 2450,
     "cli": 1520,
