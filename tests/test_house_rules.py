@@ -68,21 +68,21 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
     "core": 1429,
-    "vision": 4360,
+    "vision": 4350,
     "formats and data": 2700,
     "prompts": 480,
-    "dataset": 1700,
+    "dataset": 1690,
     "clients": 1950,
     "replies": 780,
     "judges": 1450,
     "runs": 1320,
-    "analysis": 7050,
-    "apps": 5460,
+    "analysis": 6950,
+    "apps": 5480,
     "studio": 2450,
     "cli": 1520,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 32_400
+MOST_STATEMENTS = 31_900
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 8.44
 """To become 8.0 when each room has been read once."""
