@@ -61,7 +61,7 @@ BUDGET = {
     "judges": 1380,
     "runs": 1270,
     "analysis": 5800,
-    "apps": 5000,
+    "apps": 5680,
     "studio": 2350,
     "cli": 1450,
 }
@@ -77,7 +77,7 @@ OVER: dict[str, int] = {
     "judges": 1500,
     "runs": 1350,
     "analysis": 7300,
-    "apps": 5560,
+    "apps": 5680,
     "studio": 2500,
     "cli": 1600,
 }
