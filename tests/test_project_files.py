@@ -57,6 +57,21 @@ def test_the_hosted_workflow_runs_what_every_change_must_pass() -> None:
     ] == [".ci/run"]
 
 
+def test_the_hosted_workflow_tests_every_system_and_python_that_the_package_states() -> (
+    None
+):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    stated = {line.rpartition(" :: ")[2] for line in project["classifiers"]}
+    versions = {name for name in stated if re.fullmatch(r"3\.\d+", name)}
+    systems = {"POSIX": "ubuntu", "MacOS": "macos", "Windows": "windows"}
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    matrix = workflow["jobs"]["test"]["strategy"]["matrix"]
+    assert set(matrix["python"]) == versions
+    assert {name.partition("-")[0] for name in matrix["os"]} == {
+        runner for system, runner in systems.items() if system in stated
+    }
+
+
 def test_pre_commit_uses_the_locked_linter() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))[
         "repos"
