@@ -153,6 +153,7 @@ def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
             "Answered": counts.answered,
             **{title: counts.values[winner] for winner, title in WINNERS.items()},
             "Scores": counts.scores,
+            "Other values": counts.others,
             "Mean score": round(counts.mean_score or 0, 2),
             "Failed": counts.failed,
             "Errors": counts.errors,

@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from visualjudge.clients.api import ApiClient as ApiClient
     from visualjudge.clients.base import (
         Client as Client,
         ImagePart as ImagePart,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from visualjudge.clients.retry import RetryPolicy as RetryPolicy
 
 _HOMES = {
+    "ApiClient": "api",
     "Client": "base",
     "ImagePart": "base",
     "Reply": "base",

@@ -56,18 +56,18 @@ Kind = Literal[
     "parquet", "image", "array", "model", "reply", "body", "log",
 ]  # fmt: skip
 BOUNDS: dict[Kind, Bound] = {
-    "json": Bound(4096 * MIB, depth=100),
-    "record": Bound(32 * MIB, depth=100),  # a line of JSON, or one element of an array
-    "description": Bound(256 * MIB, depth=100),  # dataset.json
-    "manifest": Bound(16 * MIB, depth=100),  # run.json
+    "json": Bound(4096 * MIB, depth=100),  # as deep is any JSON
+    "record": Bound(32 * MIB),  # a line of JSON, or one element of an array
+    "description": Bound(256 * MIB),  # dataset.json
+    "manifest": Bound(16 * MIB),  # run.json
     "yaml": Bound(4 * MIB, depth=64, items=100_000),
     "xml": Bound(16 * MIB),
     "table": Bound(1024 * MIB),
     "workbook": Bound(64 * MIB, unpacked=MEMORY_APART),
     "zip": Bound(1024 * MIB, unpacked=1024 * MIB),
-    "parquet": Bound(64 << 30, unpacked=MEMORY_APART, items=20_000_000),
+    "parquet": Bound(64 << 30, items=20_000_000),
     "image": Bound(256 * MIB, items=120_000_000),
-    "array": Bound(4096 * MIB, unpacked=4096 * MIB, items=120_000_000),
+    "array": Bound(4096 * MIB, unpacked=4096 * MIB),
     "model": Bound(4 * MIB),
     "reply": Bound(1 * MIB),
     "body": Bound(16 * MIB, items=1_000_000),

@@ -10,6 +10,7 @@ from typing import Any
 
 _HOMES = {
     "ClientPipe": "visualjudge.judges.judge_module",
+    "Judgement": "visualjudge.judges.judge_module",
     "PairwiseJudge": "visualjudge.judges.pairwise_module",
     "VIEscorePipe": "visualjudge.judges.viescore",
     "PIPE_REGISTRY": "visualjudge.judges.registry",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -37,8 +37,10 @@ Value = TypeVar("Value")
 
 RULES = ("strict", "geditbench")
 DEFAULT_RETRIES = 3
-GEDITBENCH = {"temperature": 0.7, "max_tokens": 2048}
-"""Sampling parameters that GEditBench's clients send by default."""
+GEDITBENCH: Fields = {"max_tokens": 2048}
+"""What GEditBench's clients send by default."""
+GEDITBENCH_OF: Mapping[str, Fields] = {"vllm": {"temperature": 0.7, "seed": 42}}
+"""What its client of a backend sends besides."""
 _STRUCTURED = ("auto", "off")
 _WHOLE = re.compile(r"\d{1,18}")
 
@@ -93,6 +95,9 @@ class ClientPipe:
         self.retries = DEFAULT_RETRIES if retries is None else retries
         self._seed = _whole(client_cfg, "seed")
         self.rules = rules_of(client_cfg)
+        # GEditBench's adapter for Gemini has no system instruction.
+        is_google = client_cfg.get("backend") == "google"
+        self._system_inline = is_google and self.rules == "geditbench"
         self.client = (
             client if client is not None else open_client(with_defaults(client_cfg))
         )
@@ -173,9 +178,13 @@ class ClientPipe:
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
             parts += [images[number]] if number < len(images) else []
+        system = template.render_system(values)
+        if system and self._system_inline:
+            parts = _begun_with(system, parts)
+            system = None
         return Request(
             tuple(parts),
-            system=template.render_system(values),
+            system=system,
             seed=self._seed,
             schema=self._schema,
         )
@@ -256,7 +265,10 @@ def with_defaults(config: Fields) -> Json:
     they imply.
     """
     given = {name: value for name, value in config.items() if name != "rules"}
-    return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
+    if rules_of(config) == "strict":
+        return given
+    own = GEDITBENCH_OF.get(str(config.get("backend", "api")), {})
+    return {**GEDITBENCH, **own, **given}
 
 
 # Return a non-negative integer, or None if missing.
@@ -281,6 +293,17 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> Json | None:
         return None
     output = schema_named(template.output_schema, OUTPUTS, where=template.name)
     return json_schema(output)
+
+
+# Return the parts with the system text before the first text, as GEditBench sends it to Gemini.
+def _begun_with(system: str, parts: Sequence[Part]) -> list[Part]:
+    texts = [at for at, part in enumerate(parts) if isinstance(part, TextPart)]
+    return [
+        TextPart(f"{system}\n\n{part.text}")
+        if isinstance(part, TextPart) and at == texts[0]
+        else part
+        for at, part in enumerate(parts)
+    ]
 
 
 def _images(

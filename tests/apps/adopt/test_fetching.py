@@ -18,6 +18,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from making import make_folder
 from visualjudge.apps.adopt.fetch import adopt_questions, fetch, https_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
@@ -270,3 +271,38 @@ def test_what_it_cannot_work_on_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="must be hf://datasets/OWNER/NAME/FILE"):
         https_of("hf://datasets/owner")
     assert https_of("hf://owner/model/a.png").endswith("owner/model/resolve/main/a.png")
+
+
+DOCUMENTED = ("task", "encoding", "question_type", "subset", "prompt", "images")
+
+
+def test_the_fields_of_the_document_are_enough(tmp_path: Path) -> None:
+    data = make_folder(tmp_path / "data", tasks=["object_detection", "lowlevel-deblur"])
+    built = vj.build(data, tmp_path / "built")
+    full = json.loads((built.root / "questions.json").read_text("utf-8"))
+    for row in full:
+        row["media"] = "kept"
+    few = [
+        {name: row[name] for name in (*DOCUMENTED, "annotation_ids", "answer", "media")}
+        for row in full
+    ]
+    few[0]["annotation_ids"] = None
+    found = {}
+    for name, rows in (("full", full), ("few", few)):
+        path = tmp_path / name / "questions.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(rows), "utf-8")
+        count = adopt_questions(path, tmp_path / f"{name}-set", media=built.root)
+        assert count == len(full)
+        dataset = vj.load_dataset(tmp_path / f"{name}-set/dataset")
+        judge = vj.client("baseline", model="first")
+        run = vj.judge(dataset, judge, tmp_path / f"{name}-run")
+        right: dict[tuple[Any, ...], list[bool]] = {}
+        values = {key[0]: verdict.value for key, verdict in run.verdicts.items()}
+        for question in dataset:
+            part = (question.task, question.encoding, question.subset)
+            right.setdefault(part, []).append(values[question.id] == question.answer)
+        found[name] = right
+        more = (tmp_path / f"{name}-set/other_fields.jsonl").read_text("utf-8")
+        assert json.loads(more.splitlines()[0])["media"] == "kept"
+    assert found["few"] == found["full"]

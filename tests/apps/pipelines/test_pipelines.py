@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from clients.loopback import Loopback, refused, serving
 from scripted_client import ScriptedClient
+from visualjudge.apps.adopt.logs import pipeline as pipeline_log
 from visualjudge.apps.pipelines import (
     PipelineReport,
     Row,
@@ -29,6 +30,7 @@ from visualjudge.apps.pipelines import (
     run_pipeline,
 )
 from visualjudge.apps.pipelines.config import prompts_of
+from visualjudge.apps.pipelines.results import MetricCounts
 from visualjudge.apps.pipelines.run import settings_of
 from visualjudge.cli.main import app as whole
 from visualjudge.clients import Reply
@@ -827,7 +829,7 @@ def test_the_rules_of_geditbench_bring_its_sampling_and_stand_in_the_results(
     result = command(tmp_path, "--rules", "geditbench")
     assert result.exit_code == 0, result.output
     assert "replies are read by the rules of geditbench" in result.output
-    assert started.bodies[0]["temperature"] == 0.7
+    assert "temperature" not in started.bodies[0]  # its OpenAI client sends none
     assert started.bodies[0]["max_tokens"] == 222  # what the file says goes before
     assert lines(tmp_path / "out.jsonl")[0]["rules"] == ["geditbench"]
 
@@ -1128,3 +1130,16 @@ def test_references_cannot_multiply(form: str, tmp_path: Path) -> None:
     file = write(tmp_path / "c.yaml", "\n".join(["a0: x", *lines, metric]))
     with pytest.raises(UsageError, match="must have at most"):
         read_config(file)
+
+
+def test_a_value_of_another_type_is_counted_and_not_taken_for_a_score(
+    tmp_path: Path,
+) -> None:
+    counts = MetricCounts()
+    counts.add({"value": ["hair", "hand"]})
+    assert (counts.answered, counts.scores, counts.mean_score) == (1, 0, None)
+    line = {"key": "1", "results": {"m": {"type": "faults", "value": ["hair"]}}}
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps(line) + "\n", "utf-8")
+    with pytest.raises(DataError, match="must be winners or scores, got faults"):
+        pipeline_log.rows(path, None)

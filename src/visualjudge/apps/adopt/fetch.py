@@ -15,11 +15,13 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopt.files import Row, contents, file_in, records
+from visualjudge.apps.adopt.question_fields import NAMED, completed, unknown_fields
 from visualjudge.apps.adopt.writing import DATASET, MediaFiles, check_targets, places
 from visualjudge.clients.image_parts import fetch_image
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.records import Question
 from visualjudge.core.untrusted import MIB, confined_target, open_file
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.write_dataset import write_dataset
@@ -29,6 +31,8 @@ MOST_BYTES = 20 * 10**9
 """Bytes after which a call downloads no further file."""
 AT_ONCE = 8
 FETCHED = "files/fetched"
+UNKNOWN_FIELDS = "other_fields.jsonl"
+"""Fields of a question set that datasets do not have, beside the dataset."""
 INDEXES, ANNOTATIONS = ("images", "images_v2"), ("annotations", "data_json_v2")
 ADDRESS = re.compile(r"(https?|hf)://\S+")
 _HUB = re.compile(
@@ -228,7 +232,8 @@ def adopt_questions(
     force: bool = False,
     tick: Tick = lambda done, total: None,
 ) -> int:
-    """Write a published question set as a dataset, ``out/dataset``, and return its size.
+    """Write a published question set as a dataset, ``out/dataset``, and return its size. Fields that
+    datasets do not have are written to ``out/other_fields.jsonl``.
 
     Parameters
     ----------
@@ -248,9 +253,7 @@ def adopt_questions(
         If a question cannot be read, or an image is missing.
     """
     if not is_question_set(Path(questions)):
-        raise UsageError(
-            f"{questions}: must hold questions with prompt, images and answer"
-        )
+        raise UsageError(f"{questions}: must hold questions with {', '.join(NAMED)}")
     home, target = Path(media or Path(questions).parent), Path(out)
     check_targets(target, (), force)
     rows = records(Path(questions))
@@ -285,6 +288,7 @@ def adopt_questions(
         write_dataset(
             folders[DATASET], made, {"seed": None, "options": {}, "prompts": {}}
         )
+    _keep_unknown(rows, made, target / UNKNOWN_FIELDS)
     for path in done.paths.values():  # they are in the dataset now
         path.unlink()
     return len(made)
@@ -299,9 +303,15 @@ def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) ->
                 "images", f"names {public_url(name)[:200]!r}: not in {home}{hint}"
             )
         images.append(files.add(paths[name]))
-    scored = {"answer": row.get("answer_score", row.get("answer"))}
-    return {
-        **row,
-        "images": images,
-        **(scored if row.get("question_type") == "scoring" else {}),
-    }
+    return {**completed(row), "images": images}
+
+
+# Write the fields that the dataset's questions do not have beside it, a line a question.
+def _keep_unknown(rows: Sequence[Row], made: Sequence[Question], path: Path) -> None:
+    lines = [
+        orjson.dumps({"id": question.id, **more}) + b"\n"
+        for row, question in zip(rows, made, strict=True)
+        if (more := unknown_fields(row))
+    ]
+    if lines:
+        write_bytes(path, b"".join(lines))

@@ -62,6 +62,8 @@ class MetricCounts:
     """Rows by winner, including "Failed"; scores are counted separately."""
     scores: int = 0
     score_sum: float = 0.0
+    others: int = 0
+    """Rows with a value of another type, of a judge module of your own."""
     errors: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     """Failed rows by cause; earlier versions did not record it."""
@@ -76,9 +78,11 @@ class MetricCounts:
             if value == FAILED:
                 self.causes[cause or "unknown"] += 1
                 self.first_failed = self.first_failed or _reply(result)
-        else:
+        elif isinstance(value, int | float):
             self.scores += 1
             self.score_sum += value
+        else:
+            self.others += 1
 
     @property
     def failed(self) -> int:
@@ -88,7 +92,7 @@ class MetricCounts:
     @property
     def answered(self) -> int:
         """Rows with a value."""
-        return self.values.total() - self.failed + self.scores
+        return self.values.total() - self.failed + self.scores + self.others
 
     @property
     def mean_score(self) -> float | None:

@@ -27,8 +27,7 @@ def colormap(name: str) -> Pixels:
     )
     tables = dict(line.split() for line in lines)
     entries = np.frombuffer(bytes.fromhex(tables[name]), np.uint8).reshape(256, 3)
-    is_black = ~entries.any(axis=1, keepdims=True)
-    return np.where(is_black, np.uint8(1), entries)
+    return np.where(entries.any(axis=1, keepdims=True), entries, np.uint8(1))
 
 
 def decoded(pixels: Pixels, colour_map: str) -> FloatArray:

@@ -9,10 +9,11 @@ import os
 from collections.abc import Sequence
 
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.untrusted import BOUNDS
 
 PIXELS_VARIABLE = "VISUALJUDGE_MAX_PIXELS"
 # Maximum pixels of an image, mask or map, unless ``VISUALJUDGE_MAX_PIXELS`` is set.
-MOST_PIXELS = 120_000_000
+MOST_PIXELS = BOUNDS["image"].items
 # Maximum bytes of decoded samples per pixel of the limit: 8-bit RGB reaches both limits at once,
 # 16-bit RGBA the byte limit first.
 BYTES_PER_PIXEL = 3

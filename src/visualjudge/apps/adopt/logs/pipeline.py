@@ -31,6 +31,10 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
     }
     results = list(read_results(path))
     types = {part.get("type") for line in results for part in line.results.values()}
+    if others := types - {"single_score", "pairwise_comparison"}:
+        raise DataError(
+            f"{path}: results: must be winners or scores, got {', '.join(map(str, others))}"
+        )
     if len(types) > 1:
         raise DataError(
             f"{path}: results: must be all of pairs or all of scores, got {types}"
@@ -51,7 +55,12 @@ def _of_line(
         (key, order) if key and order in ("AB", "BA") else (str(line.key), "AB")
     )
     sources = _sources(asked.get("edited_images") or ())
-    more = {name: value for name, value in asked.items() if name not in OF_ROW}
+    # A truth may be in the words of the results.
+    more = {
+        name: VALUES.get(value, value) if isinstance(value, str) else value
+        for name, value in asked.items()
+        if name not in OF_ROW
+    }
     usage = line.usage if len(line.results) == 1 else {}
     for metric in (*line.results, *line.errors):
         result = line.results.get(metric, {"value": FAILED})
