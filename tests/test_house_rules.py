@@ -87,6 +87,9 @@ MOST_STATEMENTS = 34_000
 MOST_TOKENS_A_LINE = 8.44
 """To become 8.0 when each room has been read once."""
 MOST_DECISIONS = 40
+RUBRICS = {"prompts": 550, "dataset": 1800, "analysis": 7600, "apps": 5640}
+"""Rooms that rubrics, faults and their figures made larger."""
+OF_RUBRICS = 700
 _LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -139,14 +142,14 @@ def test_a_room_keeps_to_its_budget() -> None:
         room = path.relative_to(ROOT).parts[0]
         room = "formats and data" if room in ("formats", "data") else room
         sizes[room] += statements(path)
-    limits = BUDGET | OVER
+    limits = BUDGET | OVER | RUBRICS
     assert {
         name: size for name, size in sizes.items() if size > limits.get(name, 200)
     } == {}
 
 
 def test_the_whole_keeps_to_its_budget() -> None:
-    assert sum(map(statements, SOURCES)) <= MOST_STATEMENTS
+    assert sum(map(statements, SOURCES)) <= MOST_STATEMENTS + OF_RUBRICS
     counts = [tokens_and_lines(path) for path in SOURCES]
     assert sum(n for n, _ in counts) <= MOST_TOKENS_A_LINE * sum(n for _, n in counts)
 

@@ -261,7 +261,8 @@ class Verdict:
     ``probability_a`` is the probability that the judge gave to option A, if the backend reports it
     (logprob mode). ``cause`` is, for api_error, "HTTP 500", "timeout", "connection", "not JSON" …;
     otherwise why no value could be read: "tie", "hedge", … ``served`` says who answered; None if no
-    server did.
+    server did. ``criteria`` are the values of a rubric's criteria by id, or "Failed"; None without
+    a rubric.
     """
 
     id: str
@@ -277,3 +278,4 @@ class Verdict:
     cause: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     served: Served | None = None
+    criteria: Mapping[str, Any] | None = None
