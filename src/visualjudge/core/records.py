@@ -178,15 +178,15 @@ class Probe:
     ``design`` states how the questions of a ``group`` are compared:
 
     - ``control``: nothing was changed; the other questions of its group are compared with it.
-    - ``cue``: a cue is placed with option ``cue``, and in another question of the group with the
-    other option.
-    - ``change``: all options were changed in the same way, so the answer must be that of the
-    control.
+    - ``cue``: a cue is placed with option ``cue``, and in another question of the group
+      with the other option.
+    - ``change``: all options were changed in the same way, so the answer must be that of
+      the control.
     - ``same``: both options are identical, so neither position may be preferred.
     - ``withheld``: the information needed for the answer is missing.
     - ``staircase``: one step of a group whose scores must follow the quality.
-    - ``photograph``: something else is shown instead of the photograph; the loss of accuracy
-    against the control measures how much the judge needs it.
+    - ``photograph``: something else is shown instead of the photograph; the loss of
+      accuracy against the control measures how much the judge needs it.
 
     ``expected`` is ``answer`` (the question's answer is right), ``any`` (nothing distinguishes the
     options) or ``order`` (the scores of the group must be in the order of its answers). ``level``

@@ -255,8 +255,8 @@ async def judge_async(
     --------
     In a notebook, or any other coroutine::
 
-        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini",
-        swap=True)
+        client = vj.client("api", model="gpt-4o-mini")
+        run = await vj.judge_async(dataset, client, "runs/mini", swap=True)
     """
     asking = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     asking = asking if choice is None else asking.choose(choice)
