@@ -171,7 +171,7 @@ def test_scores_of_single_edits_are_scores(tmp_path: Path) -> None:
     ]
     done = vj.adopt(written(tmp_path, lines), tmp_path / "study")
     assert [v["value"] for v in verdicts(done.runs[0])] == [7.0, 0.0]
-    both = [*lines, RowResult("x", {"other": compared("Tie")})]
+    both = [RowResult("x", {"consistency": compared("Tie")}), *lines]
     (tmp_path / "more").mkdir()
     with pytest.raises(DataError, match="must be all of pairs or all of scores"):
         vj.adopt(written(tmp_path / "more", both), tmp_path / "study2")

@@ -42,18 +42,18 @@ def rows(path: Path, _: Any) -> list[dict[str, Any]]:
         )
     results = list(read_results(path))
     types = {
-        metric: part.get("type")
+        (metric, str(part.get("type")))
         for line in results
         for metric, part in line.results.items()
     }
-    others = {metric for metric, name in types.items() if name not in KINDS}
+    others = {metric: kind for metric, kind in sorted(types) if kind not in KINDS}
+    kinds = {kind for _, kind in types}.intersection(KINDS)
     if others:
-        names = ", ".join(f"{types[metric]} of {metric}" for metric in sorted(others))
+        names = ", ".join(f"{kind} of {metric}" for metric, kind in others.items())
         told = f"{path}: results: must be winners or scores, got {names}"
-        if len(others) == len(types):
+        if not kinds:
             raise DataError(told)
         warnings.warn(f"{told}, left out", stacklevel=2)
-    kinds = {types[metric] for metric in types.keys() - others}
     if len(kinds) > 1:
         raise DataError(
             f"{path}: results: must be all of pairs or all of scores, got {kinds}"
