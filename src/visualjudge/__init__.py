@@ -45,7 +45,7 @@ __version__ = "1.1.0"
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
     "visualjudge.formats.python_samples": ("from_supervision",),
-    "visualjudge.formats.sample": ("Sample",),
+    "visualjudge.formats.samples": ("Sample",),
     "visualjudge.clients.base": ("Client",),
     "visualjudge.dataset.exports": ("Format",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),

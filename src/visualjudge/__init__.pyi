@@ -22,7 +22,7 @@ from visualjudge.dataset.exports import Format as Format
 from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
 from visualjudge.formats.importers import Importer as Importer
 from visualjudge.formats.python_samples import from_supervision as from_supervision
-from visualjudge.formats.sample import Sample as Sample
+from visualjudge.formats.samples import Sample as Sample
 from visualjudge.options import Caps, Mode, Selection, Tiers
 from visualjudge.plugins import (
     register_backend as register_backend,

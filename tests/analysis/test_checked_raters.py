@@ -80,7 +80,7 @@ def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
         24,
         0.5,
     )
-    assert (judge[SCORES].n, judge.verdicts, judge.missing) == (2, 26, 0)
+    assert (judge[SCORES].n, judge.verdicts, judge.run.missing) == (2, 26, 0)
 
 
 def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> None:

@@ -336,7 +336,7 @@ def test_predictions_that_are_listed_twice_are_counted(
 ) -> None:
     pred = [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.8)]
     assert imported(scene, [*pred, *(pred[k] for k in repeats)]) == 0
-    out = capsys.readouterr().out
+    out = "".join(capsys.readouterr())
     assert line in out if line else "twice" not in out and "identical" not in out
     other = [*pred, row(1, 0, 0, 10, 10, score=0.7), row(1, 0, 0, 10, 9, score=0.9)]
     assert imported(scene, other, "--replace") == 0
@@ -389,12 +389,12 @@ LABELME = '{"shapes": [], "imagePath": "a.png"}'
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("image_id", "7", "such as 7, got '7'\n"),
-        ("category_id", "2", "such as 1 (cat), got '2'\n"),
+        ("image_id", "8", "such as 7, got 8\n"),
+        ("category_id", "9", "such as 1 (cat), got 9\n"),
         ("image_id", 8, "such as 7, got 8\n"),
     ],
 )
-def test_an_id_of_the_other_type_is_named(
+def test_an_unknown_id_is_named(
     scene: Path,
     field: str,
     value: object,

@@ -16,7 +16,7 @@ from visualjudge.core.tables import csv_table
 from visualjudge.core.untrusted import BOUNDS, check_file, open_file, read_file
 from visualjudge.core.yamls import loads, read_yaml
 from visualjudge.data.record_checks import read_records
-from visualjudge.formats.sample import read_table
+from visualjudge.formats.tables import read_table
 from visualjudge.vision.raster.images import read_depth
 
 WHOLE = [kind for kind in BOUNDS if kind not in untrusted.ENDLESS]

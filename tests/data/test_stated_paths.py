@@ -12,7 +12,7 @@ from PIL import Image
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.coco import coco
 from visualjudge.formats.outputs import outputs
-from visualjudge.formats.sample import stated_file
+from visualjudge.formats.pairing import stated_file
 
 
 @pytest.fixture

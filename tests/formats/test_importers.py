@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.data.import_mistakes import check_forms
+from visualjudge.data.import_mistakes import Files, check_forms
 from visualjudge.formats.class_names import class_table
 from visualjudge.formats.coco import coco
 from visualjudge.formats.depth_maps import depth_maps
@@ -22,8 +22,10 @@ from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.image_pairs import image_pairs
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.outputs import given_score, outputs
+from visualjudge.formats.pairing import files_by_key
 from visualjudge.formats.referring import referring
-from visualjudge.formats.sample import Sample, files_by_key, read_table
+from visualjudge.formats.samples import Sample
+from visualjudge.formats.tables import read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 
@@ -109,7 +111,9 @@ class TestCoco:
         )
         assert [i.mask.area for i in sample.truth.items] == [16, 30]
 
-    def test_a_persons_area_is_that_of_the_segmentation(self, tmp_path: Path) -> None:
+    def test_a_persons_area_is_the_field_with_or_without_a_segmentation(
+        self, tmp_path: Path
+    ) -> None:
         points = [float(v) for k in range(17) for v in (k, k, 2)]
         row = box(
             1,
@@ -131,7 +135,7 @@ class TestCoco:
                 tmp_path / "images",
             )
         )
-        assert [person.area for person in sample.truth.items] == [33.0, None]
+        assert [person.area for person in sample.truth.items] == [33.0, 33.0]
 
     def test_lvis_leaves_out_what_was_not_looked_for(self, tmp_path: Path) -> None:
         gt = ground_truth(
@@ -407,7 +411,7 @@ class TestYolo:
     def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
         with pytest.raises(
-            UsageError, match=r"--images must contain images, got none in .*"
+            UsageError, match=r"images: must be a folder of images, got none in .*"
         ):
             list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
@@ -760,7 +764,7 @@ def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"gt.json: truth: must be in pixels; .* look normalised"
     ):
-        check_forms("keypoint", found, "gt.json")
+        check_forms("keypoint", found, Files("gt.json"))
 
 
 def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(

@@ -22,8 +22,9 @@ from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.outputs import outputs, warn_of_range
 from visualjudge.formats.referring import referring
-from visualjudge.formats.sample import Found, Sample, read_table
+from visualjudge.formats.samples import Sample, Samples
 from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.tables import read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
 
@@ -38,31 +39,31 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def boxes(found: Found) -> list[list[float]]:
+def boxes(found: Samples) -> list[list[float]]:
     (sample,) = found
     assert isinstance(sample, Sample), sample
     return [list(item.xyxy) for item in sample.truth.items]  # type: ignore[union-attr]
 
 
-def problem(found: Found) -> str:
+def problem(found: Samples) -> str:
     (told,) = found
     assert isinstance(told, Problem)
     return str(told)
 
 
-def labelme(home: Path, *given: dict[str, Any]) -> Found:
+def labelme(home: Path, *given: dict[str, Any]) -> Samples:
     dump(home / "gt/a.json", {"shapes": [{"label": "cow", **one} for one in given]})
     return shapes("object_detection", home / "gt", None, home / "images", "labelme")
 
 
-def cvat(home: Path, *given: dict[str, Any], names: Sequence[str] = ("a",)) -> Found:
+def cvat(home: Path, *given: dict[str, Any], names: Sequence[str] = ("a",)) -> Samples:
     items = [{"id": name, "annotations": given} for name in names]
     labels = {"label": {"labels": [{"name": "cow"}]}}
     dump(home / "gt.json", {"categories": labels, "items": items})
     return shapes("object_detection", home / "gt.json", None, home / "images", "cvat")
 
 
-def studio(home: Path, *given: dict[str, Any], address: str = "a.png") -> Found:
+def studio(home: Path, *given: dict[str, Any], address: str = "a.png") -> Samples:
     dump(home / "gt.json", [{"data": {"image": address}, "annotations": list(given)}])
     return shapes(
         "object_detection", home / "gt.json", None, home / "images", "label-studio"
@@ -78,7 +79,7 @@ def region(kind: str = "rectanglelabels", **value: Any) -> dict[str, Any]:
     }
 
 
-def coco_file(home: Path, *given: dict[str, Any]) -> Found:
+def coco_file(home: Path, *given: dict[str, Any]) -> Samples:
     rows = [
         {"id": k, "image_id": 1, "category_id": 1, **one} for k, one in enumerate(given)
     ]
@@ -92,7 +93,7 @@ def coco_file(home: Path, *given: dict[str, Any]) -> Found:
     return coco("object_detection", home / "gt.json", None, home / "images")
 
 
-def voc_files(home: Path, *given: str, names: Sequence[str] = ("a",)) -> Found:
+def voc_files(home: Path, *given: str, names: Sequence[str] = ("a",)) -> Samples:
     for name in names:
         dump(home / f"gt/{name}.xml", f"<annotation>{''.join(given)}</annotation>")
     return voc("object_detection", home / "gt", None, home / "images")
@@ -107,13 +108,13 @@ def voc_object(xmin: int | str, **more: str) -> str:
 
 def yolo_files(
     home: Path, line: str, task: str = "object_detection", shape: str = ""
-) -> Found:
+) -> Samples:
     dump(home / "data.yaml", f"names: [cow]\n{shape}")
     dump(home / "gt/a.txt", line)
     return yolo(task, home / "gt", None, home / "images", home / "data.yaml")
 
 
-def rows_of(home: Path, task: str = "object_detection", **objects: Any) -> Found:
+def rows_of(home: Path, task: str = "object_detection", **objects: Any) -> Samples:
     cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
     rows = pl.DataFrame([{"image": cell, **objects}])
     features = {
@@ -351,13 +352,13 @@ def test_crowds_and_class_names_of_a_data_set_are_read(home: Path) -> None:
     )
     assert isinstance(sample, Sample) and sample.truth is not None
     assert sample.truth.without_crowds().labels == ("dog",)
-    rows_of(home, objects={"bbox": [BOX], "category": ["1"]})
+    rows_of(home, objects={"bbox": [BOX], "category": ["7"]})
     told = problem(
         hugging_face(
             "object_detection", str(home / "rows.parquet"), None, home / "scratch2"
         )
     )
-    assert "category: must be the number of a class name, 0 to 1, got '1'" in told
+    assert "category: must be the number of a class name, 0 to 1, got 7" in told
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.core.errors import DataError
-from visualjudge.formats.sample import read_table
+from visualjudge.formats.tables import read_table
 
 
 @pytest.mark.parametrize("read", [read_table, read_ratings])
@@ -38,7 +38,7 @@ def test_lines_are_read_in_each_encoding(
 def test_a_line_is_no_longer_than_a_record(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.formats.sample.LONGEST_RECORD", 20)
+    monkeypatch.setattr("visualjudge.formats.tables.LONGEST_RECORD", 20)
     (tmp_path / name).write_text('{"a": 1}\n' + " " * 20 + "\n")
     with pytest.raises(DataError, match="line 2: must have at most"):
         read_table(tmp_path / name)

@@ -18,8 +18,9 @@ from PIL import Image
 from corpus.workspace import HEIGHT, WIDTH, coco_gt, dump, photo, region
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.referring import referring
-from visualjudge.formats.sample import Sample, read_pickle
+from visualjudge.formats.samples import Sample
 from visualjudge.formats.shape_files import shapes
+from visualjudge.formats.tables import read_pickle
 from visualjudge.vision.predictions import Detections
 
 BOX, RING = [2, 2, 9, 8], [[2, 2], [9, 2], [9, 8], [2, 8]]
@@ -148,7 +149,7 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
             "labelme",
             "gt/a.json",
             {"flags": {}},
-            "does not follow the format: KeyError: 'shapes'",
+            "does not follow the format: the field 'shapes' is missing",
         ),
         (
             "labelme",

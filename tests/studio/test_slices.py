@@ -21,7 +21,7 @@ from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.probed import judged as judged_by
 from visualjudge.studio.site import Site
-from visualjudge.studio.slices import slices, worst_tasks
+from visualjudge.studio.slices import matrix, slices, worst_tasks
 
 TASKS = ("object_detection", "keypoint")
 
@@ -100,6 +100,34 @@ def test_counts_are_those_of_the_questions_that_a_cell_leads_to(judged: Site) ->
             query = html.unescape(address).partition("?")[2]
             facets = client.get(f"/d/{slug}/facets?{query}").json()
             assert facets["total"] == int(count)
+
+
+def test_copies_made_by_probes_are_counted_where_the_report_counts_them_only_if_asked_for(
+    judged: Site,
+) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    address = f"/d/{judged.places.datasets[0].slug}/facets"
+    found = client.get(address).json()
+    assert (found["total"], found["of"]) == (220, 220)
+    assert found["copies"] == {"shown": False, "number": 60}
+    probe = next(one for one in found["facets"] if one["name"] == "probe")
+    assert {one["value"]: one["count"] for one in probe["values"]}["same_option"] == 60
+    for query in ("probes=shown", "probe=same_option&probe=(none)"):
+        shown = client.get(f"{address}?{query}").json()
+        assert (shown["total"], shown["of"]) == (280, 280)
+    (a, first), (b, _) = shelf.runs
+    analysis = analyse([a.root, b.root])
+    (compared,) = (
+        row for row in analysis.metrics["comparisons"] if row["measure"] == "accuracy"
+    )
+    counts = matrix(shelf, a, b, [("type", "pairwise")]).counts
+    assert counts.total() == compared["n"] == 180
+    shown = matrix(shelf, a, b, [("type", "pairwise"), ("probes", "shown")]).counts
+    assert shown.total() == 240
+    unread = analysis.metrics["judges"][0]["unread"]
+    totals = first.totals()
+    assert (totals.verdicts, totals.failed) == (unread["n"], unread["failed"])
 
 
 def test_a_question_of_two_classes_is_counted_in_both(judged: Site) -> None:

@@ -221,17 +221,6 @@ def share_ends(
     return np.where(x <= TINY, 0.0, low), np.where(rest <= TINY, 1.0, high)
 
 
-def jeffreys_bound(
-    value: FloatArray, found: Spread, cases: FloatArray, tail: float
-) -> FloatArray:
-    """Return the upper ends, at level 1 − ``tail``, of shares above 0 by Jeffreys' prior for the
-    effective cases: right on average, where Clopper and Pearson's is right at least (Brown, Cai &
-    DasGupta 2001).
-    """
-    p, n = _effective_cases(value, found, cases, tail)
-    return np.asarray(special.betaincinv(p * n + 0.5, (1 - p) * n + 0.5, 1 - tail))
-
-
 def share_test(value: FloatArray, found: Spread, cases: FloatArray) -> FloatArray:
     """Return the two-sided p of a share of ½, by the same effective cases as :func:`share_ends`."""
     p, n = _effective_cases(value, found, cases, TAIL)

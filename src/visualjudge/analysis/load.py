@@ -202,9 +202,15 @@ def _run(home: Path, name: str, info: Fields, questions: pl.DataFrame) -> Run:
     run = Run(
         name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign
     )
+    counted = counted_of(run)
+    checked = answered.height - counted.height
+    return replace(run, answered=counted, checked=checked)
+
+
+def counted_of(run: Run) -> pl.DataFrame:
+    """Return the answers of a run that count, as figures count them."""
     if not run.order_shown:
-        return replace(run, answered=without_order(answered))
-    if not run.of_people:
-        return run
-    ordinary = of_ordinary_questions(home, answered)
-    return replace(run, answered=ordinary, checked=answered.height - ordinary.height)
+        return without_order(run.answered)
+    if not run.of_people or run.folder is None:
+        return run.answered
+    return of_ordinary_questions(run.folder, run.answered)

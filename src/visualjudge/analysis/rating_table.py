@@ -36,7 +36,7 @@ from visualjudge.analysis.study_table import (
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table, csv_table, readable, scan
-from visualjudge.formats.sample import read_json, read_table
+from visualjudge.formats.tables import read_json, read_table, read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
@@ -60,7 +60,7 @@ Problems = list[Problem]
 # Return the rows of a table; of JSONL as text.
 def _read(path: Path) -> pl.DataFrame:
     if path.suffix.lower() == ".csv":
-        return csv_table(path)
+        return read_texts(path)
     if path.suffix.lower() == ".parquet":
         check_table(path)
         with readable(path):
@@ -119,6 +119,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         __raw=pl.col("score").cast(pl.String).str.strip_chars(),
     )
     word = pl.col("__raw").str.to_lowercase()
+    word = word.str.replace(r"^([+-]?\d+),(\d+)$", "$1.$2")  # a decimal comma
     number = word.replace(VOTES if votes else {}).cast(pl.Float64, strict=False)
     # Beside letters, numbers are votes from 0 to 1: a column of ages or years has none.
     letters = votes and table.select(word.is_in(list(VOTES)).any()).item()

@@ -199,16 +199,6 @@ class JudgeResult:
         """What a reader should know of the run."""
         return (*self.run.warnings, *moved(self.identity))
 
-    @property
-    def expected(self) -> int | None:
-        """Number of verdicts of the finished run; None if it is not known."""
-        return self.run.expected
-
-    @property
-    def missing(self) -> int | None:
-        """Number of expected verdicts that are missing."""
-        return self.run.missing
-
 
 def _latency(judge: JudgeResult) -> Any:
     return judge.answered["latency_s"].median()
@@ -218,7 +208,9 @@ FACTS = Layout[JudgeResult](
     Column("judge", "name", "Judge", shown="title"),
     *as_named("simulated"),
     Column("run", lambda judge: judge.run.folder and str(judge.run.folder)),
-    *as_named("verdicts", "expected", "missing"),
+    *as_named("verdicts"),
+    Column("expected", "run.expected"),
+    Column("missing", "run.missing"),
     Column("questions", lambda judge: judge.answered["id"].n_unique()),
     *as_named("asked_like", "status", "info"),
     Column("tokens", lambda j: dict(zip(("prompt", "reply"), j.tokens, strict=True))),

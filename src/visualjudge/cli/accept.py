@@ -36,6 +36,9 @@ def accept(
             help="Share of bad ones in your own predictions.", metavar="SHARE"
         ),
     ] = None,
+    pooled: Annotated[
+        bool, typer.Option("--pooled", help="One score for all tasks.")
+    ] = False,
     apply: Annotated[
         Path | None, typer.Option(help="Run whose predictions to mark.", metavar="RUN")
     ] = None,
@@ -45,22 +48,25 @@ def accept(
     ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Find the score of a judge from which predictions may be accepted (exit status 1 if there is
-    none), and mark those of another run.
+    """Find the score of a judge from which predictions of each task may be accepted (exit status 1
+    if there is none), and mark those of another run.
 
     Example: visualjudge accept runs/known --apply runs/new --out accepted.csv
     """
-    from visualjudge.analysis.decide.accept import accept as find, coco_of, marked
+    from visualjudge.analysis.decisions.accept import accept as find
+    from visualjudge.analysis.decisions.marking import coco_of, marked
     from visualjudge.analysis.load import load_study
 
     if (apply is None) != (out is None):
         raise UsageError("--apply and --out belong together")
     known = load_study([run], options=options)
     say(*known.runs[0].warnings, *known.runs[0].problems)
-    found = find(known, bad_below=bad_below, risk=risk, base_rate=base_rate)
+    found = find(
+        known, bad_below=bad_below, risk=risk, base_rate=base_rate, pooled=pooled
+    )
     write(json, found.json())
     print(found)
-    if found.threshold is None:
+    if not found.thresholds:
         raise typer.Exit(1)
     if apply is None or out is None:
         following("accept", run, "--apply", "RUN", "--out", "accepted.csv")
@@ -68,11 +74,17 @@ def accept(
     new = load_study([apply])
     say(*new.runs[0].warnings, *new.runs[0].problems)
     table = marked(found, new)
-    write(out, for_csv(table).write_csv())
+    coco = None if new.root is None else coco_of(new.root, table)
+    boxes = out.beside(".coco.json")
+    if coco is None and boxes.path.exists():
+        raise UsageError(
+            f"--out: {boxes} is of other predictions: these have no boxes, masks or poses; "
+            "remove it or name another file"
+        )
+    write(out, for_csv(table.drop("id")).write_csv())
     say(
         f"{out}: {table['accepted'].sum():,} of {table.height:,} predictions are accepted"
     )
-    if new.root is not None and (coco := coco_of(new.root, table))["annotations"]:
-        boxes = out.beside(".coco.json")
-        boxes.write(coco)
-        say(f"{boxes}: their boxes and masks")
+    if coco is not None:
+        write(boxes, coco)
+        say(f"{boxes}: their boxes, masks or poses")

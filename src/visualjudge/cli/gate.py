@@ -47,6 +47,7 @@ def write(
 
     Example: visualjudge gate write runs/gpt --out judge.lock
     """
+    from visualjudge.apps.gate.check import LEAST_IMAGES
     from visualjudge.apps.gate.lock import lock_of
 
     analysis, questions = _read(run, dataset)
@@ -56,6 +57,11 @@ def write(
         f"{out}: {100 * lock.accuracy['value']:.1f} % right, answer {lock.answer}, "
         f"{len(lock.canaries)} canaries"
     )
+    images = lock.accuracy["images"]
+    if images < LEAST_IMAGES:
+        say(
+            f"{out}: never holds: it has {images} images, and at least {LEAST_IMAGES} must be asked"
+        )
     following("gate", "check", run, "--lock", out)
 
 
@@ -72,6 +78,10 @@ def check(
             min=0, max=1, help="Loss of accuracy that must not pass.", metavar="SHARE"
         ),
     ] = 0.1,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most calls that the lock may ask for.", metavar="N"),
+    ] = None,
     junit: Annotated[OutputFile | None, output("JUnit XML to write.")] = None,
     summary: Annotated[OutputFile | None, output("Markdown to write.")] = None,
 ) -> None:
@@ -93,6 +103,15 @@ def check(
         found = check_run(locked, *_read(run, dataset), tolerance)
     else:
         assert dataset is not None
+        first = locked.asks * len(locked.canaries)
+        calls = first + locked.asks * locked.questions["number"]
+        say(
+            f"the lock asks for {first:,} calls, and {calls:,} if the canaries do not decide"
+        )
+        if max_calls is not None and calls > max_calls:
+            raise UsageError(
+                f"--max-calls: {max_calls:,} are fewer than {calls:,} calls"
+            )
         found = _of_model(locked, model, load_dataset(dataset), tolerance)
     print(results.text(found))
     write_to(junit, results.junit(found))
@@ -116,8 +135,8 @@ def _read(run: Path, dataset: Path | None) -> tuple[Any, Any]:
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.folder import RunFolder
 
-    questions = load_dataset(RunFolder(run).dataset_path(dataset))
-    return analyse([run], dataset=dataset), questions
+    analysis = analyse([run], dataset=dataset)  # says so where there is no run
+    return analysis, load_dataset(RunFolder(run).dataset_path(dataset))
 
 
 def _of_model(
@@ -126,7 +145,7 @@ def _of_model(
     """Ask the canaries and, if they do not decide, all questions of the lock."""
     from visualjudge.analysis.analysing import analyse
     from visualjudge.apps.gate.check import Check, changes, check_canaries, check_run
-    from visualjudge.apps.gate.lock import questions_of
+    from visualjudge.apps.gate.lock import check_canaries_of, questions_of
     from visualjudge.options import Choice
 
     pairs = [
@@ -137,6 +156,7 @@ def _of_model(
     ][: lock.questions["number"]]
     if stale := changes(lock, lock.judge, questions_of(dataset, pairs)):
         return Check("stale", stale)
+    check_canaries_of(lock, dataset, pairs)
     canaries = tuple(row["id"] for row in lock.canaries)
     with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
         few = _judged(

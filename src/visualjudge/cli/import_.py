@@ -227,7 +227,7 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
 
 def _import(row: Importer, values: dict[str, Any]) -> None:
     from visualjudge.data.folder import DataFolder
-    from visualjudge.data.import_mistakes import equal_sources
+    from visualjudge.data.import_mistakes import Files, equal_sources
     from visualjudge.data.importing import Imported, Intake, check_sides, import_samples
     from visualjudge.data.writer import FolderWriter
     from visualjudge.vision.raster.images import stored_frames
@@ -275,7 +275,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
                         ),
                         source=source,
                         classes=tuple(values.get("class_of_interest") or ("each",)),
-                        file=file,
+                        files=Files(file, str(preds[number]) if preds else file),
                         intake=intake,
                         **scored,
                     ),
@@ -304,7 +304,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
 def _tell(
     done: Imported, task: str, source: str | None, out: Path, *, predicted: bool
 ) -> None:
-    from visualjudge.data.importing import notices, precision_of
+    from visualjudge.data.importing import doubts, notices, precision_of
 
     named = source or "sources of the table"
     print(
@@ -314,14 +314,10 @@ def _tell(
     if not predicted:
         print("no --pred: the ground truth itself was imported as the predictions")
         return
+    say(*(f"warning: {doubt}" for doubt in doubts(task, done)))
     for line in notices(task, done):
         print(line)
     if ap := precision_of(done):
         print(
             f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)"
-        )
-    if done.annotations > 1 and done.exact == done.annotations:
-        say(
-            f"warning: all {done.annotations} predictions score 10, the highest; "
-            "are --pred and --gt the same files?"
         )

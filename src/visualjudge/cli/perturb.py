@@ -19,7 +19,7 @@ from visualjudge.core.registry import added
 from visualjudge.formats.importers import IMPORTERS
 
 if TYPE_CHECKING:
-    from visualjudge.formats.sample import Found
+    from visualjudge.formats.samples import Samples
 
 
 def perturb(
@@ -66,11 +66,11 @@ def perturb(
     """
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.formats.sample import Sample, named
+    from visualjudge.formats.samples import Sample, named
 
     from_files = truth_reader(task, gt, images, settings(set))
 
-    def read() -> Found:
+    def read() -> Samples:
         for item in from_files():
             if isinstance(item, Sample):
                 item = dataclasses.replace(item, image_id=named(item, id_prefix))
@@ -102,7 +102,7 @@ def perturb(
 
 def truth_reader(
     task: str, gt: str, images: str, given: Mapping[str, Any]
-) -> Callable[[], Found]:
+) -> Callable[[], Samples]:
     """Return a function that reads ground truth alone, from the start at every call.
 
     Parameters

@@ -65,6 +65,15 @@ def in_field(name: str) -> Iterator[None]:
         raise DataError(f"{name}: {error}") from None
 
 
+def of_format(error: Exception) -> str:
+    """Return in words what a reader of another program's file ran into."""
+    if isinstance(error, KeyError):
+        return f"the field {error} is missing"
+    if isinstance(error, IndexError):
+        return "a list is too short"
+    return "a field has another type than in the format"
+
+
 @dataclass(frozen=True)
 class Problem:
     """Why one record was skipped: its position, the field, and the reason."""

@@ -6,9 +6,12 @@ likely mistakes on a few of its images. Each type states its own, as ``misreadin
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,18 @@ import numpy as np
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, VisualJudgeError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import Annotation, FloatArray
+from visualjudge.core.records import Annotation, FloatArray, Size
 from visualjudge.data.folder import DataFolder, inside
-from visualjudge.formats.sample import Sample, told_once
+from visualjudge.formats.samples import Sample, warn_once
 from visualjudge.vision.fields import check_in_pixels
 from visualjudge.vision.items import LabelledItems
-from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
+from visualjudge.vision.raster.overlaps import box_ious
+from visualjudge.vision.rows import LETTERBOXES, Misreading
 from visualjudge.vision.score import score
+from visualjudge.vision.scoring.operating_point import shown_at
+from visualjudge.vision.tasks import task_named
 
 FEW_SAMPLES, MOST_TRIED = 4, 12
 # Minimum gain of each image if few images changed: for two or three images and another number
@@ -42,11 +49,36 @@ LEAVING = 0.3
 SLACK = 2.0
 # Errors which mean that a correction cannot be tried; the import itself continues.
 UNTRIED = VisualJudgeError, ValueError
+# Images from which a correction that fits the truth is believed, and the mean score that it must
+# reach where there are fewer.
+FITTED_SAMPLES, FITTED_SCORE = 6, 8.0
+# Factors and sides of square images, of which coordinates are often left.
+FACTORS = (2, 4)
+SIDES = (1, 100, 1000, *LETTERBOXES)
+# IoU of boxes that are at one place.
+SAME_PLACE = 0.5
 # Prediction and ground truth of an image.
 Sides = tuple[Prediction, Prediction]
 
 
-def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What messages call the files of an import."""
+
+    truth: str = "truth"
+    prediction: str = "predictions"
+
+    def of(self, side: str) -> str:
+        """Return the file of a side of a sample, with what it holds."""
+        return f"{self.truth if side == 'truth' else self.prediction}: {side}"
+
+
+UNNAMED = Files()
+
+
+def check_forms(
+    task: str, samples: Sequence[Sample | Problem], files: Files = UNNAMED
+) -> None:
     """Reject places that look like another form, and sides that look exchanged; warn about truths
     without area or outside their image, which nobody can find.
 
@@ -72,19 +104,23 @@ def check_forms(task: str, samples: Sequence[Sample | Problem], file: str) -> No
         for side in sides
     }
     for side, (corners, frames, _) in boxes.items():
-        _check_form(corners, frames, f"{file}: {side}")
-    _check_exchange(given, file)
+        _check_form(corners, frames, files.of(side))
+    _check_exchange(given, files)
     corners, frames, images = boxes["truth"]
     if isinstance(given[0].truth, LabelledItems):
         empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
         outside = ((corners[:, :2] < -SLACK) | (corners[:, 2:] > frames + SLACK)).any(
             axis=1
         )
-        told_once(
-            file, "a truth has no area, so nothing can find it", _at(images, empty)
+        warn_once(
+            files.truth,
+            "a truth has no area, so nothing can find it",
+            _at(images, empty),
         )
-        told_once(
-            file, "a truth extends beyond its image", _at(images, outside & ~empty)
+        warn_once(
+            files.truth,
+            "a truth extends beyond its image",
+            _at(images, outside & ~empty),
         )
 
 
@@ -124,7 +160,7 @@ def _check_form(corners: FloatArray, frames: FloatArray, where: str) -> None:
         )
 
 
-def _check_exchange(given: Sequence[Sample], file: str) -> None:
+def _check_exchange(given: Sequence[Sample], files: Files) -> None:
     sides = [
         [
             getattr(item, "score", None) is not None
@@ -135,43 +171,101 @@ def _check_exchange(given: Sequence[Sample], file: str) -> None:
     ]
     if sides[0] and all(sides[0]) and sides[1] and not any(sides[1]):
         raise DataError(
-            f"{file}: all {len(sides[0])} truths have a confidence, but no prediction has one; "
+            f"{files.truth}: all {len(sides[0])} truths have a confidence, but no prediction has one; "
             "--gt and --pred seem to be swapped"
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The tried images with a mistake corrected."""
+
+    told: str
+    sides: Sequence[Sides]
+    # Minimum gain of each image if few changed.
+    least: float = FEW_GAIN
+    fitted: bool = False
+    # Whether the ground truth was corrected.
+    of_truth: bool = False
+
+
 def likely_mistake(
-    task: str, tried: Sequence[Sides], options: Mapping[str, Any]
+    task: str,
+    tried: Sequence[Sides],
+    options: Mapping[str, Any],
+    images: Sequence[Path | None] = (),
+    files: Files = UNNAMED,
 ) -> str | None:
     """Return the mistake whose correction scores best, as a sentence, or None if none explains a
     low score.
     """
+    tried = [(_surest(found, truth), truth) for found, truth in tried]
+    if exchanged := _exchanged_with_given(task, tried, options, images, files):
+        return exchanged
     before = _scores(task, tried, options)
     if before is None or not before.size or before.mean() >= LOW:
         return None
-    best: tuple[float, str] | None = None
-    forms = [row.told for row in type_of(task).misreadings]
-    for told, sides in _without_mistakes(task, tried):
-        least = FORM_GAIN if told in forms and before.size > 1 else FEW_GAIN
-        after = _scores(task, sides, options)
+    best: tuple[float, Trial, float] | None = None
+    for trial in _without_mistakes(task, tried, images):
+        after = _scores(task, trial.sides, options)
         if after is None or not after.size:
             continue
         # compare each newly paired image with the mean
         known = before if after.size == before.size else before.mean()
         gain = float(after.mean() - before.mean())
         up, down = int((after > known).sum()), int((after < known).sum())
+        least = trial.least if before.size > 1 else FEW_GAIN
         if before.size < FEW_SAMPLES:
             clear = bool((after - known >= least).all())
         else:
             clear = up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
+        if trial.fitted and before.size < FITTED_SAMPLES:
+            clear = clear and after.mean() >= FITTED_SCORE
         explained = gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
         if explained and (best is None or gain > best[0]):
-            best = gain, f"{told}: the mean score would be {after.mean():.1f}"
+            best = gain, trial, float(after.mean())
     if best is None:
         return None
+    _, trial, mean = best
     return (
-        f"the mean score of the first {before.size} images is {before.mean():.1f}; it looks as "
-        f"if {best[1]}"
+        f"{files.truth if trial.of_truth else files.prediction}: the mean score of the first "
+        f"{before.size} images is {before.mean():.1f}; it looks as if {trial.told}: the mean score "
+        f"would be {mean:.1f}"
+    )
+
+
+def _surest(found: Prediction, truth: Prediction) -> Prediction:
+    """Return as many of the predictions as there are truths, the most confident: with all of a
+    detector's, no correction would score well.
+    """
+    items = getattr(found, "items", ())
+    if not truth.count or any(getattr(one, "score", None) is None for one in items):
+        return found
+    return shown_at(found, None, truth.count)
+
+
+def _exchanged_with_given(
+    task: str,
+    tried: Sequence[Sides],
+    options: Mapping[str, Any],
+    images: Sequence[Path | None],
+    files: Files,
+) -> str | None:
+    known = len(images) == len(tried) >= 2 and None not in images
+    if not (task_named(task).restored and known):
+        return None
+    kind = type_of(task)
+    degraded = [
+        (read_prediction(task, {str(kind.file_field): str(image)}), truth)
+        for image, (_, truth) in zip(images, tried, strict=True)
+    ]
+    ours, theirs = (_scores(task, sides, options) for sides in (tried, degraded))
+    if ours is None or theirs is None or np.mean(theirs > ours) < MOST_IMAGES:
+        return None
+    return (
+        f"{files.prediction}: on {int((theirs > ours).sum())} of {len(ours)} images the degraded "
+        "image is nearer to the ground truth than the restored one; are images and predictions "
+        "exchanged?"
     )
 
 
@@ -187,30 +281,117 @@ def _scores(
         return None
 
 
-# Yield each mistake and the images with it corrected.
 def _without_mistakes(
-    task: str, sides: Sequence[Sides]
-) -> Iterator[tuple[str, list[Sides]]]:
-    for row in type_of(task).misreadings:
-        with suppress(*UNTRIED):
-            yield (
-                row.told,
-                [(row.mended(found, truth), truth) for found, truth in sides],
-            )
+    task: str, sides: Sequence[Sides], images: Sequence[Path | None]
+) -> Iterator[Trial]:
+    """Yield each mistake of the type, of its predictions and of its truths; then those that all
+    types share: of scale, of labels, of pairing.
+    """
+    sizes = [None if path is None else image_size(path) for path in images]
+    sizes += [None] * (len(sides) - len(sizes))
+    for row in (*type_of(task).misreadings, *_scales(task)):
+        for of_truth in (False, True):
+            with suppress(*UNTRIED):
+                changed = [
+                    _mended(row, pair, size, of_truth=of_truth)
+                    for pair, size in zip(sides, sizes, strict=True)
+                ]
+                yield Trial(row.told, changed, FORM_GAIN, row.fitted, of_truth)
     found, truths = ([one[side] for one in sides] for side in (0, 1))
+    if type_of(task).places is not None and isinstance(found[0], LabelledItems):
+        yield from _relabelled(task, sides)
     if len(sides) == 2:
-        yield (
+        yield Trial(
             "the two predictions are exchanged",
             list(zip(found[::-1], truths, strict=True)),
         )
         return
-    yield (
+    yield Trial(
         "each prediction belongs to the image before",
         list(zip(found[1:], truths[:-1], strict=True)),
     )
-    yield (
+    yield Trial(
         "each prediction belongs to the image after",
         list(zip(found[:-1], truths[1:], strict=True)),
+    )
+
+
+def _mended(
+    row: Misreading, pair: Sides, size: Size | None, *, of_truth: bool
+) -> Sides:
+    found, truth = pair
+    if row.of_size and (of_truth or size is None):
+        raise DataError("size: is not known")
+    if of_truth:
+        return found, row.mended(truth, found)
+    return row.mended(found, size if row.of_size else truth), truth
+
+
+def _scales(task: str) -> Iterator[Misreading]:
+    """Yield the mistakes of places in another scale, for types that have some without a size."""
+    if type_of(task).places is None:
+        return
+    for factor in FACTORS:
+        yield Misreading(
+            f"all coordinates were divided by {factor}", partial(_multiplied, factor)
+        )
+        told = f"all coordinates were multiplied by {factor:g}"
+        yield Misreading(told, partial(_divided, factor))
+    for side in SIDES:
+        told = f"coordinates refer to an image of {side} × {side}"
+        yield Misreading(told, partial(_resized, side), of_size=True)
+
+
+def _multiplied(factor: int, found: Prediction, _truth: Prediction) -> Prediction:
+    return _resized(1, found, (factor, factor))
+
+
+def _divided(factor: int, found: Prediction, _truth: Prediction) -> Prediction:
+    return _resized(factor, found, (1, 1))
+
+
+def _resized(side: int, found: Prediction, size: Size) -> Prediction:
+    if found.extent is not None:
+        raise DataError("size: is that of the image")
+    return found.scaled((side, side), size)
+
+
+def _relabelled(task: str, sides: Sequence[Sides]) -> Iterator[Trial]:
+    """Yield the images with the classes named as the places of the items tell, if they lie in the
+    places of other classes.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    places = type_of(task).places
+    assert places is not None
+    times: Counter[tuple[str, str]] = Counter()
+    for found, truth in sides:
+        similarity = box_ious(
+            places(found), places(truth), np.zeros(truth.count or 0, np.bool_)
+        )
+        for i, j in np.argwhere(similarity >= SAME_PLACE).tolist():
+            times[found.items[i].label, truth.items[j].label] += 1  # type: ignore[attr-defined]
+    ours, theirs = (sorted({pair[side] for pair in times}) for side in (0, 1))
+    counts = np.array([[times[a, b] for b in theirs] for a in ours])
+    if not counts.size:
+        return
+    names = {
+        ours[i]: theirs[j]
+        for i, j in zip(*linear_sum_assignment(-counts), strict=True)
+        if times[ours[i], theirs[j]]
+    }
+    changed = [f"{a} for {b}" for a, b in names.items() if a != b]
+    if changed:
+        told = f"classes are exchanged ({', '.join(changed[:3])})"
+        yield Trial(told, [(with_labels(a, names), b) for a, b in sides], fitted=True)
+
+
+def with_labels(side: Prediction, names: Mapping[str, str]) -> Prediction:
+    """Return the prediction with the items of some labels named otherwise."""
+    if not isinstance(side, LabelledItems) or names.keys().isdisjoint(side.labels):
+        return side
+    return side.with_items(
+        replace(item, label=names.get(item.label, item.label)) for item in side.items
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
@@ -14,21 +16,25 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import Annotation, Pixels
 from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import (
+    EXPLAINED,
     MOST_TRIED,
+    UNNAMED,
+    Files,
     Sides,
     check_forms,
     likely_mistake,
+    with_labels,
 )
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.sample import Sample, named
+from visualjudge.formats.pairing import normal
+from visualjudge.formats.samples import Sample, named
 from visualjudge.vision.faults import faults_of
 from visualjudge.vision.fields import number
-from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.limits import check_items
-from visualjudge.vision.score import score, scores_by_class
+from visualjudge.vision.score import measured_by, notes, score, scores_by_class
 from visualjudge.vision.scoring.average_precision import CocoImages
 from visualjudge.vision.scoring.operating_point import (
     OperatingPoint,
@@ -98,8 +104,17 @@ class Imported:
     # Number of images with ground truth, and of its items without crowds.
     paired: int = 0
     real: int = 0
-    # Prediction and ground truth of the first images, on which a low score is explained.
+    # Prediction and ground truth of the first images, on which a low score is explained, and the
+    # images.
     tried: list[Sides] = field(default_factory=list)
+    tried_images: list[Path | None] = field(default_factory=list)
+    # How the scores were made, and what a default of the metric hides.
+    notes: tuple[str, ...] = ()
+    # Labels of the ground truth, and those of predictions that were read as one of them.
+    real_labels: set[str] = field(default_factory=set)
+    joined: dict[str, str] = field(default_factory=dict)
+    # Highest confidence.
+    surest: float = 0.0
     # Why the scores are low, if a likely mistake was found.
     mistake: str | None = None
     # All images for COCO's evaluation, if all predictions have a confidence.
@@ -112,7 +127,7 @@ def import_samples(
     *,
     source: str | None,
     classes: tuple[str, ...] = (EACH,),
-    file: str = "",
+    files: Files = UNNAMED,
     intake: Intake | None = None,
     **options: Any,
 ) -> Iterator[Imported]:
@@ -127,6 +142,8 @@ def import_samples(
         For tasks with a class of interest: ``("each",)`` creates one annotation for every class of
         an image's ground truth, ``("all",)`` one for all classes together, and labels one for each
         label on every image.
+    files
+        What messages call the files of the ground truth and of the predictions.
     intake
         Image naming, and which predictions count.
     options
@@ -135,14 +152,16 @@ def import_samples(
     Raises
     ------
     UsageError
-        If a class of interest occurs neither in a ground truth nor in a prediction.
+        If a class of interest occurs neither in a ground truth nor in a prediction, or the
+        threshold leaves no prediction.
     """
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
-    samples = (_checked(one, file) for one in samples)
+    samples = (_checked(one, files.prediction, done) for one in samples)
     if writer.kind.ranked is not None:
         samples = list(samples)
-        check_forms(writer.task, samples, file)
+        samples = [_with_names_of_truth(one, done) for one in samples]
+        check_forms(writer.task, samples, files)
         done.evaluated = _evaluated(writer.task, samples, how)
         by_f1 = how.score_at or how.min_score is how.top_k is None
         point = (
@@ -151,50 +170,77 @@ def import_samples(
         done.unmatched = point is not None and not point.f1
         done.point = None if done.unmatched else point
         threshold = threshold if done.point is None else done.point.min_score
-    measured = measured_by(writer.task, options.get("metric"))
+    measured = measured_by(writer.task, options)
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
         else:
             try:
+                sample = _with_names_of_truth(sample, done)
                 image_id = named(sample, how.id_prefix)
                 noted = replace(
                     sample, image_id=image_id, metadata={**sample.metadata, **measured}
                 )
                 _note(noted, done)
                 shown = _thresholded(noted, threshold, how, done)
-                if shown.truth is not None and shown.final_score is None:
-                    done.tried += [(shown.prediction, shown.truth)][
-                        : MOST_TRIED - len(done.tried)
-                    ]
+                _try_later(noted, done)
                 _add(writer, shown, source, classes, options, done)
             except DataError as error:
                 done.problems.append(
-                    Problem.of(error, file, sample.image_id, "prediction")
+                    Problem.of(error, files.prediction, sample.image_id, "prediction")
                 )
         yield done
     _check_classes(writer.task, classes, done)
-    done.mistake = likely_mistake(writer.task, done.tried, options)
-
-
-def measured_by(task: str, metric: str | None) -> dict[str, str]:
-    """Return the metadata of an annotation about its metric; empty for the default one."""
-    default = list(metrics_of(TASKS[task].type))[:1]
-    return {} if metric in (None, *default) else {"metric": str(metric)}
+    if 0 < done.predictions == done.left_out:
+        raise UsageError(
+            f"min_score: must leave a prediction, got {threshold}; the highest confidence is "
+            f"{done.surest:g}"
+        )
+    done.mistake = likely_mistake(
+        writer.task, done.tried, options, done.tried_images, files
+    )
+    if done.tried:
+        done.notes = notes(writer.task, done.tried, options)
 
 
 # Return the sample with its labels, or the problem that makes it unusable.
-def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
+def _checked(sample: Sample | Problem, file: str, done: Imported) -> Sample | Problem:
     if not isinstance(sample, Sample):
         return sample
     try:
         _check_given(sample)
     except DataError as error:
         return Problem.of(error, file, str(sample.image_id), "prediction")
+    if sample.truth is not None:
+        done.real_labels.update(sample.truth.labels)
     if sample.labels is None:
         found = () if sample.truth is None else sample.truth.without_crowds().labels
         return replace(sample, labels=found)
     return sample
+
+
+def _with_names_of_truth(sample: Any, done: Imported) -> Any:
+    """Return the sample with labels of its prediction as the ground truth writes them, if they
+    differ in case, in blanks around them or in the Unicode form alone.
+    """
+    if not isinstance(sample, Sample) or sample.truth is None:
+        return sample
+    foreign = set(sample.prediction.labels) - done.real_labels
+    if not foreign:
+        return sample
+    times = Counter(map(normal, done.real_labels))
+    known = {normal(name): name for name in done.real_labels}
+    names = {a: known[normal(a)] for a in foreign if times[normal(a)] == 1}
+    done.joined |= names
+    return replace(sample, prediction=with_labels(sample.prediction, names))
+
+
+def _try_later(sample: Sample, done: Imported) -> None:
+    scored = sample.truth is not None and sample.final_score is None
+    if scored and len(done.tried) < MOST_TRIED:
+        assert sample.truth is not None
+        done.tried.append((sample.prediction, sample.truth))
+        done.tried_images.append(sample.image)
 
 
 # Check that a sample has a score, or a ground truth to compute one; without either it must not
@@ -280,6 +326,8 @@ def _note(sample: Sample, done: Imported) -> None:
     items = getattr(sample.prediction, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
+    confidences = [getattr(item, "score", None) or 0 for item in items]
+    done.surest = max([done.surest, *confidences])
     with suppress(TypeError):  # items of a plug-in may have no hash
         done.repeated += len(items) - len(set(items))
     done.labels.update(sample.prediction.labels)
@@ -311,6 +359,10 @@ def _add(
     done: Imported,
 ) -> None:
     labels = sample.labels or () if classes == (EACH,) else classes
+    if sample.judged is not None and classes != (EACH,):
+        if not sample.judged:
+            return
+        labels = tuple(label for label in classes if label in {ALL, *sample.judged})
     whole = not TASKS[writer.task].classed or classes == (ALL,)
     interests = [None] if whole else [(label,) for label in labels]
     rows = zip(interests, _scores(writer.task, sample, interests, options), strict=True)
@@ -408,21 +460,47 @@ def _size(side: Prediction) -> int:
     return 1 if side.count is None else side.count
 
 
-def notices(task: str, done: Imported) -> Iterator[str]:
-    """Return what an import skipped or could not do, one line each."""
+def doubts(task: str, done: Imported) -> Iterator[str]:
+    """Yield what may be wrong with an import, a sentence each: every way of importing says it."""
     mean = done.total / done.annotations if done.annotations else 10.0
     if done.mistake:
-        yield f"warning: {done.mistake}"
-    elif mean < 1 and done.truths and done.left_out < done.predictions:
+        yield done.mistake
+    elif mean < EXPLAINED and done.tried:
         yield (
-            f"warning: the mean score is {mean:.1f} of 10, and no common mistake explains it; "
-            "compare the classes, the coordinates and the pairing of --pred and --gt"
+            f"the mean score is {mean:.1f} of 10, and no common mistake explains it; compare the "
+            f"classes, the coordinates and the pairing of predictions and ground truth"
+            f"{_names_of_one_side(task, done)}"
         )
+    if done.joined:
+        pairs = [f"{ours!r} as {real!r}" for ours, real in sorted(done.joined.items())]
+        yield f"class names of predictions are read as those of the ground truth: {', '.join(pairs)}"
+    yield from done.notes[1:]
     if done.repeated:
         yield (
-            f"warning: predictions identical to another of their image: {done.repeated} of "
+            f"predictions identical to another of their image: {done.repeated} of "
             f"{done.predictions}; remove them, since they count as false positives"
         )
+    if done.annotations > 1 and done.exact == done.annotations and not done.notes[1:]:
+        yield (
+            f"all {done.annotations} predictions score 10, the highest; are predictions and ground "
+            "truth the same files?"
+        )
+
+
+def _names_of_one_side(task: str, done: Imported) -> str:
+    ours = sorted(done.labels - done.real_labels)
+    if not ours or not done.real_labels:
+        return ""
+    return (
+        f" (classes that only predictions have: {', '.join(ours[:5])}; of the ground truth: "
+        f"{', '.join(sorted(done.real_labels)[:5])})"
+    )
+
+
+def notices(task: str, done: Imported) -> Iterator[str]:
+    """Yield how an import scored, and what it left out, one line each."""
+    if done.notes:
+        yield f"scores: {done.notes[0]}"
     if done.left_out:
         point = done.point
         told = (

@@ -12,15 +12,15 @@ from typing import Any
 from visualjudge.core.errors import DataError, PluginError, Problem, UsageError, one_of
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import Annotation, Mask
-from visualjudge.data.importing import measured_by
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.sample import Sample
+from visualjudge.formats.samples import Sample
 from visualjudge.vision.error_types import Pairing, error_type_named, error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.faults import faults_of
 from visualjudge.vision.raster.images import image_size, read_rgb
 from visualjudge.vision.rows import Task
+from visualjudge.vision.score import measured_by
 from visualjudge.vision.tasks import TASKS
 
 # Source of the prediction without an error.
@@ -222,7 +222,7 @@ def _annotation(
         metadata={
             "severity": item.severity,
             **({"pairing": "matched"} if matched else {}),
-            **measured_by(writer.task, options.get("metric")),
+            **measured_by(writer.task, options),
             **faults,
         },
     )

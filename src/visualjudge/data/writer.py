@@ -40,6 +40,7 @@ from visualjudge.vision.raster.images import (
     read_rgb,
 )
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
+from visualjudge.vision.score import measured_by
 from visualjudge.vision.tasks import TASKS, task_named
 
 FILES = "files"
@@ -333,13 +334,20 @@ class FolderWriter:
         kept = [
             old for old in there if not self.replace or old.get("source") not in sources
         ]
+        # Records of 1.1 do not state defaults.
+        defaults = {"metric": "the default metric", **measured_by(self.task, {})}
         for old in kept:
-            if added and _metric_of(old) != _metric_of(added[0]):
-                raise DataError(
-                    f"{path}: {_id_of(added[0])}: metadata.metric: must be {_metric_of(old)}, as "
-                    f"for source {old.get('source')!r}, got {_metric_of(added[0])}; give another "
-                    "--out, or --replace if it is the only source there"
+            for name, default in defaults.items() if added else ():
+                ours, theirs = (
+                    (row.get("metadata") or {}).get(name, default)
+                    for row in (added[0], old)
                 )
+                if ours != theirs:
+                    raise DataError(
+                        f"{path}: {_id_of(added[0])}: metadata.{name}: must be {theirs}, as for "
+                        f"source {old.get('source')!r}, got {ours}; give another --out, or "
+                        "--replace if it is the only source there"
+                    )
         for old in changed:
             if old.get("source") != new[_id_of(old)]["source"]:
                 raise DataError(
@@ -354,12 +362,6 @@ class FolderWriter:
                 )
         names = {_id_of(old) for old in kept}
         return kept + [row for name, row in new.items() if name not in names]
-
-
-def _metric_of(record: Fields) -> str:
-    metadata = record.get("metadata")
-    stated = metadata.get("metric") if isinstance(metadata, Mapping) else None
-    return "the default metric" if stated is None else str(stated)
 
 
 def _raw(note: Annotation) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.yamls import read_yaml
-from visualjudge.formats.sample import IMAGE_SUFFIXES, read_json, read_table, read_text
+from visualjudge.formats.pairing import IMAGE_SUFFIXES
+from visualjudge.formats.tables import read_json, read_table, read_text
 
 YAML = (".yaml", ".yml")
 NUMBER_COLUMNS = (
@@ -22,6 +24,7 @@ NUMBER_COLUMNS = (
     "number",
     "trainid",
 )
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})(\.0)?", re.ASCII)
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
 
 
@@ -99,3 +102,25 @@ def _rows(content: Any, path: Path) -> list[Mapping[Any, Any]]:
 def _cell(row: Mapping[Any, Any], columns: tuple[str, ...]) -> Any:
     cells = {str(column).strip().lower(): value for column, value in row.items()}
     return next((cells[name] for name in columns if name in cells), None)
+
+
+def whole(value: Any) -> Any:
+    """Return a whole number for one that is written 99.0, as data frames do, or as text; other
+    values unchanged.
+    """
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value.partition(".")[0])
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def class_name(number: Any, names: Mapping[int, str], field: str = "class") -> str:
+    """Return the name of class ``number``. Negative numbers, which mean "no label" elsewhere, are
+    no classes.
+    """
+    key = whole(number)
+    if isinstance(key, bool) or not isinstance(key, int) or key not in names:
+        known = f"{min(names)} to {max(names)}" if names else "of which there are none"
+        raise DataError(
+            f"{field}: must be the number of a class name, {known}, got {key!r:.40}"
+        )
+    return names[key]

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from visualjudge.core import jsons
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -24,23 +26,21 @@ from visualjudge.core.errors import (
     in_field,
 )
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.core.untrusted import confined_path
-from visualjudge.formats.sample import (
+from visualjudge.formats.class_names import whole
+from visualjudge.formats.geometry import exif_hint, hull, other_size, turned
+from visualjudge.formats.pairing import file_below, folder_at, normal
+from visualjudge.formats.samples import (
     RESIZE,
-    Found,
     Sample,
+    Samples,
     check_type,
-    exif_hint,
-    folder_at,
-    hull,
     invalid,
-    other_size,
-    read_json,
-    told_once,
-    turned,
-    whole,
+    warn_once,
 )
+from visualjudge.formats.tables import read_json
+from visualjudge.vision import fields
 from visualjudge.vision.fields import crowd, flag, score
+from visualjudge.vision.poses.skeleton import check_names
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -90,6 +90,10 @@ class CocoTruth:
         default_factory=lambda: defaultdict(list)
     )
     problems: list[Problem] = field(default_factory=list)
+    # Class names by number in the predictions' own table.
+    predicted: dict[Any, str] = field(default_factory=dict)
+    # Number of each image by the file name that the ground truth states.
+    numbers: dict[str, Any] = field(default_factory=dict)
 
 
 def coco(
@@ -101,7 +105,7 @@ def coco(
     gt_pngs: Path | None = None,
     pred_pngs: Path | None = None,
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield the samples of a COCO instances, keypoints or panoptic file. Without ``pred``, the
     ground truth is its own prediction.
 
@@ -141,7 +145,7 @@ def coco(
             "panoptic files need --gt-pngs, and a --pred-pngs for each --pred"
         )
     truth = _truth(content, gt, folder_at(images))
-    results = None if pred is None else _results(pred)
+    results = None if pred is None else _results(pred, truth)
     if segments:
         typed = _of_segments(kind, content, truth, pred or gt, gt_pngs, pred_pngs)
     else:
@@ -152,7 +156,7 @@ def coco(
 
 def samples_of(
     truth: CocoTruth, results: Mapping[Any, Rows] | None, pred: Path, typed: Typed
-) -> Found:
+) -> Samples:
     """Yield the samples of records in COCO's form; without ``results``, the truth's."""
     yield from truth.problems
     for number, image in truth.images.items():
@@ -183,6 +187,7 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             f"'annotations'{hint}"
         )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
+    _check_joints(content["categories"], gt)
     with os.scandir(images) as entries:  # one look for all images
         files = {
             entry.name for entry in entries if entry.is_file(follow_symlinks=False)
@@ -197,6 +202,7 @@ def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
             if number in truth.images:
                 raise invalid(gt, f"images[{k}]", "id", f"{number!r} occurs twice")
             truth.images[number] = _image(raw, f"images[{k}]", gt, images, files)
+            truth.numbers[_name_of(raw)] = number
         except InvalidRecord as error:
             truth.problems.append(error.problem)
     # Numbers first, as pycocotools has them: the order decides between equal confidences.
@@ -229,24 +235,30 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
     return labels
 
 
+def _name_of(image: Mapping[str, Any]) -> str:
+    stated = str(image.get("file_name") or "")
+    return stated or str(image.get("coco_url", "")).rpartition("/")[2]
+
+
+def _check_joints(categories: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Refuse keypoints of another skeleton or order than COCO's, whose places are ours."""
+    for row in categories:
+        if row.get("keypoints"):
+            with in_field(f"{file}: categories: {row['name']}: keypoints"):
+                check_names(row["keypoints"])
+
+
 def _image(
     raw: Mapping[str, Any], where: str, gt: Path, images: Path, files: Collection[str]
 ) -> ImageEntry:
-    name = (
-        str(raw.get("file_name") or "")
-        or str(raw.get("coco_url", "")).rpartition("/")[2]
-    )
+    name = _name_of(raw)
     if not name:
         raise invalid(gt, where, "file_name", "the field is missing")
     try:
         renamed = _COCO_2014.sub("", name)
         if name not in files and renamed in files:
             name = renamed
-        path = (
-            images / name
-            if name in files
-            else confined_path(images, name, of=str(images))
-        )
+        path = images / name if name in files else file_below(images, name)
         size = image_size(path)
     except DataError as error:
         raise invalid(gt, where, "file_name", str(error)) from None
@@ -263,7 +275,7 @@ def _image(
 
 
 # Return results by image. A results file is an array, or an object with annotations.
-def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
+def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
@@ -271,7 +283,45 @@ def _results(pred: Path) -> dict[Any, list[tuple[str, Any]]]:
             f"{pred}: must be a COCO results file: an array of objects, or an object with "
             f"'annotations', got {content!r:.200}"
         )
-    return _by_image(rows, f"{pred}: ")
+    results = _by_image(rows, f"{pred}: ")
+    return (
+        _by_own_tables(results, content, pred, truth)
+        if content is not rows
+        else results
+    )
+
+
+def _by_own_tables(
+    results: dict[Any, list[tuple[str, Any]]],
+    content: Mapping[str, Any],
+    pred: Path,
+    truth: CocoTruth,
+) -> dict[Any, list[tuple[str, Any]]]:
+    """Return the results by the ground truth's number of their image. A file of predictions with
+    tables of its own means those: classes are joined by name, images by file name.
+    """
+    if content.get("categories"):
+        truth.predicted = _labels(content["categories"], pred)
+        _check_joints(content["categories"], pred)
+        known = set(map(normal, truth.labels.values()))
+        foreign = [
+            name for name in truth.predicted.values() if normal(name) not in known
+        ]
+        if len(foreign) == len(truth.predicted):
+            raise DataError(
+                f"{pred}: categories: must have names of {truth.file.name}, got "
+                f"{', '.join(foreign)[:80]}"
+            )
+        warn_once(pred, f"is no category of {truth.file.name}", foreign)
+    own = {}
+    for k, raw in enumerate(content.get("images") or ()):
+        jsons.check_kinds(f"{pred}: images[{k}]", raw, dict)
+        own[whole(raw.get("id"))] = _name_of(raw)
+    joined: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
+    for number, rows in results.items():
+        name = own.get(number)
+        joined[truth.numbers.get(name, name) if name else number] += rows
+    return joined
 
 
 def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]]:
@@ -299,12 +349,12 @@ def _warn_of_ids(truth: CocoTruth) -> None:
         repr(raw.get("id")) for _, _, raw in rows if raw.get("id") is not None
     )
     again = [where for _, where, raw in rows if times[repr(raw.get("id"))] > 1]
-    told_once(
+    warn_once(
         truth.file,
         "image_id: must be an image of the file; the record is left out",
         absent,
     )
-    told_once(
+    warn_once(
         truth.file, "id: occurs twice; the records count as two objects", again[1:]
     )
 
@@ -337,7 +387,8 @@ def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> 
         items = []
         for where, raw in rows:
             try:
-                item = read(raw, _label(raw, truth), image, resize and predicted)
+                label = _label(raw, truth, predicted)
+                item = read(raw, label, image, resize and predicted)
             except DataError as error:
                 file = pred if predicted else truth.file
                 raise InvalidRecord(Problem.of(error, file.name, where)) from None
@@ -347,15 +398,16 @@ def reader_of_rows(kind: str, truth: CocoTruth, pred: Path, *, resize: bool) -> 
     return typed
 
 
-def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
+def _label(raw: Mapping[str, Any], truth: CocoTruth, predicted: bool) -> str:
     number = whole(raw.get("category_id")) if isinstance(raw, dict) else None
-    name = truth.labels.get(number) if isinstance(number, (int, str)) else None
+    if number is None:
+        raise DataError(
+            "category_id: the field is missing; class names are not accepted"
+        )
+    labels = (truth.predicted if predicted else None) or truth.labels
+    name = labels.get(number) if isinstance(number, (int, str)) else None
     if name is None:
-        if number is None:
-            raise DataError(
-                "category_id: the field is missing; class names are not accepted"
-            )
-        first, name = next(iter(truth.labels.items()))
+        first, name = next(iter(labels.items()))
         raise DataError(
             f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
             f"got {number!r}"
@@ -404,16 +456,12 @@ def _person(
             "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
             f"got {len(numbers) if isinstance(numbers, list) else numbers!r:.40}"
         )
-    segmented = (
-        "segmentation" in raw and _all_finite((raw.get("area"),)) and raw["area"] > 0
-    )
+    area = None if raw.get("area") is None else fields.number(raw["area"], "area")
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
     if "score" in raw and not points[:, 2].any():  # v has no meaning in COCO's results
         points[:, 2] = points.any(axis=1)
-    return Person(
-        points, box, raw["area"] if segmented else None, crowd(raw), score(raw)
-    )
+    return Person(points, box, area, crowd(raw), score(raw))
 
 
 def _sample(
@@ -425,17 +473,18 @@ def _sample(
     own: bool,
 ) -> Sample:
     labels = real.labels
+    judged = None
     if all(name in image.raw for name in FEDERATED):
         open_ended, absent = (
-            {truth.labels[k] for k in image.raw[name] if k in truth.labels}
+            {truth.labels[k] for k in map(whole, image.raw[name]) if k in truth.labels}
             for name in reversed(FEDERATED)
         )
         labels = tuple(label for label in labels if label not in open_ended)
-        judged = set(labels) | (absent - open_ended)
+        judged = frozenset(labels) | (absent - open_ended)
         found, real = found.only(judged), real.only(judged)
     if own:
         found = real.without_crowds()
-    return Sample(image.image_id, image.path, found, real, labels)
+    return Sample(image.image_id, image.path, found, real, labels, judged=judged)
 
 
 def _xyxy(box: Any) -> Xyxy:
@@ -492,13 +541,19 @@ def _of_segments(
 
     def typed(rows: Rows, image: ImageEntry, predicted: bool) -> Prediction:
         file, pngs = (pred, folders[-1]) if predicted else (truth.file, folders[0])
-        return _FROM_PANOPTIC[kind](_segments(rows, image, truth, file, pngs), things)
+        segments = _segments(rows, image, truth, file, pngs, predicted)
+        return _FROM_PANOPTIC[kind](segments, things)
 
     return typed
 
 
 def _segments(
-    rows: Rows, image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path
+    rows: Rows,
+    image: ImageEntry,
+    truth: CocoTruth,
+    file: Path,
+    pngs: Path,
+    predicted: bool,
 ) -> Masks:
     if not rows:
         return Masks(image.size, ())
@@ -508,48 +563,53 @@ def _segments(
         )
     where, raw = rows[0]
     try:
-        path = confined_path(pngs, raw.get("file_name"), of=str(pngs))
-        with opened(path) as png:
-            plain = png if png.mode == "RGB" else png.convert("RGB")
-            colours = stored_samples(plain).astype(np.uint32)
-        if colours.shape[:2] != image.size:
-            raise other_size(
-                path.name, (colours.shape[0], colours.shape[1]), image.size, image.path
-            )
+        path = file_below(pngs, raw.get("file_name"))
+        ids = _panoptic_ids(path, image)
     except DataError as error:
         raise invalid(file, where, "file_name", str(error)) from None
-    ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
     segments = raw.get("segments_info")
     if not isinstance(segments, list):
         raise invalid(file, where, "segments_info", "must be a list of objects")
     items = []
+    seen: dict[Any, int] = {}
     for k, segment in enumerate(segments):
         try:
-            label, mask = (
-                _label(segment, truth),
-                mask_from_array(ids == segment.get("id")),
-            )
-            if mask.area == 0:
-                hint = (
-                    "" if colours[..., 2].any() else "; it looks like a two-channel PNG"
-                )
+            label = _label(segment, truth, predicted)
+            number = whole(segment.get("id"))
+            if seen.setdefault(number, k) != k:
                 raise DataError(
-                    f"id: must be a value of {path.name}, got {segment.get('id')!r}{hint}"
+                    f"id: must occur once in an image, got {number!r} in "
+                    f"segments_info[{seen[number]}] too"
+                )
+            mask = mask_from_array(ids == number)
+            if mask.area == 0:
+                two = "; it looks like a two-channel PNG"
+                hint = "" if (ids >= 1 << 16).any() else two
+                raise DataError(
+                    f"id: must be a value of {path.name}, got {number!r}{hint}"
                 )
             items.append(Instance(label, mask, None, crowd(segment)))
         except DataError as error:
             raise InvalidRecord(
                 Problem.of(error, file.name, f"{where}.segments_info[{k}]")
             ) from None
-    lacking = set(np.unique(ids).tolist()) - {
-        0,
-        *(segment["id"] for segment in segments),
-    }
+    lacking = set(np.unique(ids).tolist()) - {0, *seen}
     if lacking:
         raise invalid(
             file, where, "segments_info", f"{min(lacking)} of {path.name} is missing"
         )
     return Masks(image.size, tuple(items))
+
+
+def _panoptic_ids(path: Path, image: ImageEntry) -> NDArray[np.uint32]:
+    with opened(path) as png:
+        plain = png if png.mode == "RGB" else png.convert("RGB")
+        colours = stored_samples(plain).astype(np.uint32)
+    if colours.shape[:2] != image.size:
+        raise other_size(
+            path.name, (colours.shape[0], colours.shape[1]), image.size, image.path
+        )
+    return colours @ np.array([1, 256, 65536], dtype=np.uint32)
 
 
 def _by_class(side: Masks, _things: set[str]) -> Masks:

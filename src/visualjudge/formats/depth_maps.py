@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import FloatArray
-from visualjudge.formats.sample import Found, Sample, check_type, fitted, paired
+from visualjudge.formats.geometry import fitted
+from visualjudge.formats.pairing import paired
+from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
@@ -22,6 +24,7 @@ AS_THEY_ARE = (".npy", ".png")
 
 # Values that mark a hole or the sky (the largest of 16 bits and of float32, and Blender's), and the
 # number of pixels from which they are no depth.
+SUFFIXES_OF_BYTES, BYTE = (".png", ".bmp", ".tif", ".tiff", ".npy", ".npz"), 255.0
 HOLES, PATCH = (65535.0, 1e10, float(np.finfo(np.float32).max)), 16
 # PNG depths beyond this are assumed to be in another unit.
 FARTHEST_METRES = 255
@@ -53,13 +56,14 @@ def depth_maps(
     pred_scale: str = "1",
     gt_inverse: bool = False,
     pred_inverse: bool = False,
+    hole: Sequence[float] = (),
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield samples of depth maps paired with images by name. Without ``pred``, the ground truth is
     its own prediction.
 
     ``gt``, ``pred`` and ``images`` are arguments of
-    :func:`~visualjudge.formats.sample.files_by_key`.
+    :func:`~visualjudge.formats.pairing.files_by_key`.
 
     Parameters
     ----------
@@ -71,6 +75,8 @@ def depth_maps(
         The ground truth is a disparity.
     pred_inverse
         The predictions are disparities.
+    hole
+        Stored value that marks pixels without a depth, on both sides.
 
     Raises
     ------
@@ -94,7 +100,7 @@ def depth_maps(
             image,
             resize=resize_pred and predicted,
         )
-        depth = DepthMap(_without_holes(stored, file, told) * form[0], form[1])
+        depth = DepthMap(_without_holes(stored, file, hole, told) * form[0], form[1])
         _check(depth, file)
         for kind, doubt in _doubts(depth, file, form, option):
             if (option, kind) not in told:
@@ -115,7 +121,12 @@ def depth_maps(
 
 
 # Return the values with those of a hole as NaN. told gets the file's name.
-def _without_holes(values: FloatArray, file: Path, told: set[Any]) -> FloatArray:
+def _without_holes(
+    values: FloatArray, file: Path, stated: Sequence[float], told: set[Any]
+) -> FloatArray:
+    if stated:
+        told.add(str(file))
+        return np.where(np.isin(values, stated), np.nan, values)
     holes = np.isin(values, HOLES)
     if not PATCH <= int(holes.sum()) < holes.size:
         return values
@@ -133,6 +144,17 @@ def _doubts(
     depth: DepthMap, file: Path, form: Form, option: str
 ) -> Iterator[tuple[str, str]]:
     largest, below = np.nanmax(depth.values), depth.values < 0
+    brightest = depth.values == BYTE * form[0]
+    if (
+        largest == BYTE * form[0]
+        and file.suffix.lower() in SUFFIXES_OF_BYTES
+        and PATCH <= np.count_nonzero(brightest) < brightest.size
+    ):
+        yield (
+            "byte",
+            f"{np.count_nonzero(brightest)} pixels are 255, the largest of 8 bits, and are read "
+            "as a depth; if they mark holes, give hole 255",
+        )
     if (
         file.suffix.lower() == ".png"
         and form == (1.0, False)

@@ -19,8 +19,10 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
+from visualjudge.formats.class_names import class_name, whole
 from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
-from visualjudge.formats.sample import Found, check_type, class_name, read_json
+from visualjudge.formats.samples import Samples, check_type
+from visualjudge.formats.tables import read_json
 from visualjudge.vision.raster.images import image_size
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
@@ -64,7 +66,7 @@ def hugging_face(
     *,
     box_format: str = "xywh",
     column: Mapping[str, str] | None = None,
-) -> Found:
+) -> Samples:
     """Yield the samples of a data set on disk. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -98,16 +100,19 @@ def hugging_face(
         if one is not None
     ]
     images, rows = _objects(sides[0], box_format == "xyxy")
-    predicted = (
-        _objects(sides[1], box_format == "xyxy")[1] if pred is not None else None
-    )
+    predicted = None
+    if pred is not None:
+        sides[1].names = sides[0].names  # unless it has its own
+        predicted = _objects(sides[1], box_format == "xyxy")[1]
     labels = {
-        raw["category_id"]: raw["category_id"]
+        whole(raw["category_id"]): raw["category_id"]
         for found in (rows, predicted or {})
         for objects in found.values()
         for _, raw in objects
     }
-    content = CocoTruth(sides[0].path, labels, images, defaultdict(list, rows))
+    content = CocoTruth(
+        sides[0].path, labels, images, annotations=defaultdict(list, rows)
+    )
     yield from (problem for side in sides for problem in side.problems)
     place = sides[-1].path
     typed = reader_of_rows("detection", content, place, resize=False)
@@ -127,7 +132,8 @@ class _Side:
     # them become problems.
     def rows(self, column: str) -> Iterator[tuple[int, str, Path, Any]]:
         names, rows = read_data_set(self.path, self.folder)
-        self.names = dict(enumerate(names.get(self.columns[column], ())))
+        own = dict(enumerate(names.get(self.columns[column], ())))
+        self.names = own or self.names
         places: dict[str, int] = {}
         for number, row in enumerate(rows):
             needed = [self.columns[one] for one in ("image", column)]
@@ -142,7 +148,9 @@ class _Side:
                 if not isinstance(image, Path):
                     raise DataError(f"{needed[0]}: must be an image")
                 stated = row.get(self.columns["image_id"])
-                name = str(image.stem if stated is None else stated).replace("/", "_")
+                name = str(image.stem if stated is None else whole(stated)).replace(
+                    "/", "_"
+                )
                 if name in places:
                     raise DataError(
                         f"image_id: {name!r} is that of row {places[name]} too"

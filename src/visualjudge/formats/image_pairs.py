@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.formats.sample import Found, Sample, check_type, other_size, paired
+from visualjudge.formats.geometry import other_size
+from visualjudge.formats.pairing import paired
+from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import image_size, read_rgb, resized_rgb
 
@@ -19,12 +21,12 @@ def image_pairs(
     pred: str | None = None,
     *,
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield samples of images paired by name, scored against the clean ones. Restorations with
     scores of their own are a table of outputs.
 
     Without ``pred``, the clean image is its own prediction. Paths are arguments of
-    :func:`~visualjudge.formats.sample.files_by_key`.
+    :func:`~visualjudge.formats.pairing.files_by_key`.
 
     Parameters
     ----------

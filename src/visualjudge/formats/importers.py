@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from visualjudge.core.registry import Registry
 
 if TYPE_CHECKING:
-    from visualjudge.formats.sample import Found
+    from visualjudge.formats.samples import Samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Importer:
         Name of the command, such as "flow".
     read
         Function (task, gt, pred, images, *, ...) → an iterator of
-        :class:`~visualjudge.formats.sample.Sample` and :class:`~visualjudge.core.errors.Problem`,
+        :class:`~visualjudge.formats.samples.Sample` and :class:`~visualjudge.core.errors.Problem`,
         or its location as "module:function". ``gt`` and ``images`` are the text that the user gave,
         or a path if annotated as one. ``pred`` is None if the ground truth is its own prediction.
 
@@ -46,19 +46,19 @@ class Importer:
     """
 
     name: str
-    read: Callable[..., Found] | str
+    read: Callable[..., Samples] | str
     types: tuple[str, ...]
     help: str
     example: str = ""
     each: tuple[str, ...] = ("pred",)
 
     @property
-    def reader(self) -> Callable[..., Found]:
+    def reader(self) -> Callable[..., Samples]:
         """The function ``read``, imported on first use."""
         if not isinstance(self.read, str):
             return self.read
         module, _, name = self.read.partition(":")
-        found: Callable[..., Found] = getattr(importlib.import_module(module), name)
+        found: Callable[..., Samples] = getattr(importlib.import_module(module), name)
         return found
 
 

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.plurals import pluralize
 from visualjudge.formats.class_names import class_table
-from visualjudge.formats.sample import (
-    Found,
-    Sample,
-    check_type,
-    fitted,
-    paired,
-    told_once,
-)
+from visualjudge.formats.geometry import fitted
+from visualjudge.formats.pairing import paired
+from visualjudge.formats.samples import Sample, Samples, check_type, warn_once
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import (
     image_size,
@@ -43,7 +38,7 @@ def label_maps(
     *,
     unlabelled: Sequence[int] = (),
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield samples of label maps paired by name. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -52,7 +47,7 @@ def label_maps(
     gt, images
         Folder, file, or pattern with one *.
 
-        See :func:`~visualjudge.formats.sample.files_by_key`; ``pred`` takes the same forms.
+        See :func:`~visualjudge.formats.pairing.files_by_key`; ``pred`` takes the same forms.
     classes
         Class table: csv, tsv, json, or a text file with one name per line.
 
@@ -88,7 +83,7 @@ def label_maps(
         else:
             image, guess, real, _ = one
             yield Sample(image.stem, image, guess, real)
-    told_once(
+    warn_once(
         "label maps",
         "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and white, name the "
         "class 255 in the class table, or write it as 1",

@@ -12,14 +12,11 @@ from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.tables import check_table
+from visualjudge.formats.class_names import whole
 from visualjudge.formats.hugging_face import read_data_set
-from visualjudge.formats.sample import (
-    Found,
-    Sample,
-    check_type,
-    read_table,
-    stated_file,
-)
+from visualjudge.formats.pairing import stated_file
+from visualjudge.formats.samples import Sample, Samples, check_type
+from visualjudge.formats.tables import read_table
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -42,7 +39,7 @@ def outputs(
     resize_mask: bool = False,
     column: Mapping[str, str] | None = None,
     scratch: Path | None = None,
-) -> Found:
+) -> Samples:
     """Yield the samples of a table with one row per output and rating.
 
     Parameters
@@ -213,8 +210,11 @@ def _row(
     ratings = [
         one for cell in cells for one in (cell if isinstance(cell, list) else [cell])
     ]
+    ratings = [
+        one for one in ratings if not (one in (None, "") or one != one)
+    ]  # a rater who left it out
     if not ratings:
-        raise DataError(f"{columns[0]}: must contain a rating, got an empty list")
+        raise DataError(f"{', '.join(columns)}: must contain a rating, got none")
     for value in ratings:
         given_score(value, limits)
     files = {name: _path(row, name, root) for name in ("image", "mask", "control")}
@@ -222,7 +222,7 @@ def _row(
         raise DataError(f"image: is missing; {task} cannot be judged without it")
     prompt = str(row["prompt"]).strip() if row.get("prompt") not in (None, "") else None
     stated = row.get("image_id")
-    image_id = _image_id(files, prompt) if stated in (None, "") else str(stated)
+    image_id = _image_id(files, prompt) if stated in (None, "") else str(whole(stated))
     source = str(row.get("source") or "").strip() or None
     return (
         (output, image_id, prompt, source),

@@ -11,7 +11,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.records import Size
-from visualjudge.formats.sample import Found, Sample, check_type
+from visualjudge.formats.samples import Sample, Samples, check_type
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size, pixels_of, write_png
 from visualjudge.vision.raster.in_memory import supervision_columns
@@ -19,8 +19,8 @@ from visualjudge.vision.raster.in_memory import supervision_columns
 _FIELDS = frozenset(item.name for item in fields(Sample))
 
 
-def samples_of(task: str, given: Iterable[Any], folder: Path) -> Found:
-    """Convert each item of ``given`` to a :class:`~visualjudge.formats.sample.Sample`, or to a
+def samples_of(task: str, given: Iterable[Any], folder: Path) -> Samples:
+    """Convert each item of ``given`` to a :class:`~visualjudge.formats.samples.Sample`, or to a
     problem if it cannot be read.
 
     Parameters

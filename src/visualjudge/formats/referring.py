@@ -6,6 +6,7 @@ Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016 (https://github.com/liche
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +16,11 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, in_field
 from visualjudge.core.records import Mask, Size
-from visualjudge.formats.sample import (
-    RESIZE,
-    Found,
-    Sample,
-    check_type,
-    files_by_key,
-    folder_at,
-    other_size,
-    read_json,
-    read_pickle,
-    read_table,
-    stated_file,
-)
+from visualjudge.formats.class_names import whole
+from visualjudge.formats.geometry import other_size
+from visualjudge.formats.pairing import files_by_key, folder_at, stated_file
+from visualjudge.formats.samples import RESIZE, Sample, Samples, check_type
+from visualjudge.formats.tables import read_json, read_pickle, read_table
 from visualjudge.vision.fields import box
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size
@@ -61,7 +54,7 @@ def referring(
     *,
     boxes: bool = False,
     resize_pred: bool = False,
-) -> Found:
+) -> Samples:
     """Yield the samples of a referring-expression file. Without ``pred``, the ground truth is its
     own prediction.
 
@@ -189,11 +182,11 @@ def _predictions(pred: Path) -> dict[str, Any]:
             raise DataError(
                 f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation"
             )
-        if str(key) in found:
+        if str(whole(key)) in found:
             raise DataError(
                 f"{pred}: row {number}: key {key!r} must occur once, got it twice"
             )
-        found[str(key)] = row["segmentation"]
+        found[str(whole(key))] = row["segmentation"]
     return found
 
 
@@ -225,7 +218,7 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
                     f"{gt}: [{k}]: must have 'image' with 'expression' or 'objects', or be a ref "
                     f"with 'sentences', got {', '.join(map(str, row))[:80] or 'no field'}"
                 )
-            key = str(row.get("key", row.get("sent_id", k)))
+            key = str(whole(row.get("key", row.get("sent_id", k))))
             yield Expression(
                 f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox")
             )
@@ -248,7 +241,7 @@ def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression
             raise DataError(
                 f"{gt}: [{k}].objects[{j}]: expressions: must be a list of strings"
             )
-        name = str(item.get("object_id", f"{k}_{j}"))
+        name = str(whole(item.get("object_id", f"{k}_{j}")))
         for n, text in enumerate(texts):
             where = f"[{k}].objects[{j}].expressions[{n}]"
             region, box = item.get("segmentation"), item.get("bbox")
@@ -260,7 +253,7 @@ def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression
 def _of_ref(
     row: Mapping[str, Any], k: int, regions: Mapping[Any, Mapping[str, Any]]
 ) -> Iterator[Expression]:
-    known = regions.get(row.get("ann_id"), {})
+    known = regions.get(whole(row.get("ann_id")), {})
     region = row.get("segmentation", known.get("segmentation"))
     file_name = known.get("file_name") or str(row.get("file_name", ""))
     for n, sentence in enumerate(row["sentences"]):
@@ -270,19 +263,27 @@ def _of_ref(
             else str(sentence)
         )
         numbered = isinstance(sentence, Mapping) and "sent_id" in sentence
-        key = str(sentence["sent_id"]) if numbered else f"{row.get('ref_id', k)}.{n}"
+        ref = whole(row.get("ref_id", k))
+        key = str(whole(sentence["sent_id"])) if numbered else f"{ref}.{n}"
         yield Expression(f"[{k}].sentences[{n}]", key, file_name, str(text), region)
 
 
 def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
     content = read_json(path)
     try:
-        names = {row["id"]: row["file_name"] for row in content["images"]}
-        return {
-            row["id"]: {**row, "file_name": names[row["image_id"]]}
-            for row in content["annotations"]
+        names = {whole(row["id"]): row["file_name"] for row in content["images"]}
+        rows = [(whole(row["id"]), row) for row in content["annotations"]]
+        regions: dict[Any, Mapping[str, Any]] = {
+            number: {**row, "file_name": names[whole(row["image_id"])]}
+            for number, row in rows
         }
     except (KeyError, TypeError) as error:
         raise DataError(
             f"{path}: must be a COCO instances file: {error} not found"
         ) from None
+    if len(regions) < len(rows):
+        times = Counter(number for number, _ in rows)
+        raise DataError(
+            f"{path}: annotations: id: must occur once, got {times.most_common(1)[0][0]!r} twice"
+        )
+    return regions

@@ -19,23 +19,26 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    Problem,
+    UsageError,
+    of_format,
+)
 from visualjudge.core.jsons import check_kinds
 from visualjudge.core.records import Mask, Size
-from visualjudge.formats.sample import (
+from visualjudge.formats.class_names import class_name
+from visualjudge.formats.geometry import hull, turned
+from visualjudge.formats.pairing import (
     IMAGE_SUFFIXES,
-    Found,
     by_name,
-    check_type,
-    class_name,
-    compared,
     folder_at,
-    hull,
+    hint_below,
     images_by_key,
-    read_json,
-    told_once,
-    turned,
 )
+from visualjudge.formats.samples import Samples, check_type, compared, warn_once
+from visualjudge.formats.tables import read_json
 from visualjudge.vision.fields import flag, number
 from visualjudge.vision.predictions import (
     Detection,
@@ -49,6 +52,7 @@ from visualjudge.vision.raster.masks import (
     mask_from_array,
     mask_from_polygons,
     mask_from_rle,
+    mask_samples,
 )
 
 # Shapes of labelme and X-AnyLabeling that are an outline of points; a rectangle may have two.
@@ -77,7 +81,9 @@ Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
 Records = Iterable[tuple[str, str, Any]]
 
 
-def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
+def shapes(
+    task: str, gt: Path, pred: Path | None, images: Path, format: str
+) -> Samples:
     """Yield the samples of a labelling tool's files. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -109,11 +115,11 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
     sides += [] if pred is None else [by_name(records(pred, True), "records")]
     shown: dict[str, Path] = {}
     for key, record in sorted(sides[0].items()):
-        image = by_key.get(key)
+        image = by_key.find(key)
         if image is None and isinstance(
             record, Mapping
         ):  # labelme's own name of the photograph
-            image = by_key.get(PureWindowsPath(str(record.get("imagePath"))).stem)
+            image = by_key.find(PureWindowsPath(str(record.get("imagePath"))).stem)
         if image is None:
             yield Problem(
                 gt.name, key, "image", f"there is no image named {key!r} in {images}"
@@ -123,7 +129,7 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
 
     def side(number: int, path: Path) -> Callable[[str, Path], Prediction]:
         def typed(key: str, image: Path) -> Prediction:
-            size, record = image_size(image), sides[number].get(key)
+            size, record = image_size(image), sides[number].find(key)
             found = iter(()) if record is None else read(record, size, number == 1)
             return _gathered(kind, found, size, path.name, key)
 
@@ -133,7 +139,9 @@ def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) ->
         shown.items(), side(0, gt), None if pred is None else side(1, pred)
     )
     for key in sorted(sides[-1].keys() - sides[0].keys()):
-        yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
+        if sides[0].find(key) is None:
+            reason = f"there is no {key!r} in {gt}"
+            yield Problem((pred or gt).name, key, "image", reason)
 
 
 def _gathered(
@@ -144,7 +152,7 @@ def _gathered(
     except DataError as error:
         raise InvalidRecord(Problem.of(error, file, key, "shape")) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        reason = f"does not follow the format: {type(error).__name__}: {error}"
+        reason = f"does not follow the format: {of_format(error)}"
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
@@ -318,7 +326,11 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
 
 # Read one JSON file per image: a.jpg.json or a.json for a.jpg.
 def _json_files(folder: Path, _predicted: bool) -> Records:
-    for path in sorted(folder_at(folder).glob("*.json")):
+    paths = sorted(folder_at(folder).glob("*.json"))
+    if not paths:
+        hint = hint_below(folder, [".json"])
+        raise UsageError(f"{folder}: contains no .json file{hint}")
+    for path in paths:
         inner = PurePosixPath(path.stem)
         record = read_json(path)
         check_kinds(str(path), record, dict)
@@ -358,7 +370,7 @@ def _tasks(path: Path, predicted: bool) -> Records:
         waiting += [] if done else [f"[{k}] ({address})"]
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
     if not predicted:
-        told_once(path, "nobody has finished this task, so it is left out", waiting)
+        warn_once(path, "nobody has finished this task, so it is left out", waiting)
 
 
 def _items(path: Path, _predicted: bool) -> Records:
@@ -414,7 +426,7 @@ def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     with opened(io.BytesIO(content), "mask") as image:
         if image.size[0] > size[1] or image.size[1] > size[0]:
             raise DataError("mask: must not be larger than the image")
-        values = np.asarray(image)
+        values = mask_samples(image)
     inside = values[..., -1] > 0 if values.ndim == 3 else values > 0
     left, top = (round(float(v)) for v in origin)
     if (

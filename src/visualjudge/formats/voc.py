@@ -17,18 +17,23 @@ from xml.etree import ElementTree
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.core.untrusted import confined_path, read_file
-from visualjudge.formats.sample import (
-    Found,
+from visualjudge.core.untrusted import read_file
+from visualjudge.formats.pairing import (
+    ByKey,
     by_name,
+    file_below,
+    folder_at,
+    hint_below,
+    images_by_key,
+)
+from visualjudge.formats.samples import (
+    Samples,
     check_type,
     compared,
-    folder_at,
-    images_by_key,
     invalid,
-    read_text,
-    told_once,
+    warn_once,
 )
+from visualjudge.formats.tables import read_text
 from visualjudge.vision.fields import flag
 from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import image_size
@@ -37,7 +42,7 @@ from visualjudge.vision.raster.images import image_size
 Lines = Mapping[str, list[tuple[Path, int, str, list[str]]]]
 
 
-def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
+def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Samples:
     """Yield the samples of a VOC data set. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -57,13 +62,11 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     """
     check_type(task, ("detection",), "VOC")
     by_key = images_by_key(images)
-    truths = {path.stem: path for path in _xml_files(gt)}
-    guesses = (
-        {}
-        if pred is None
-        else {path.stem: path for path in _xml_files(pred, needed=False)}
-    )
-    results = {} if pred is None or guesses else _results(pred)
+    truths = ByKey({path.stem: path for path in _xml_files(gt)})
+    guesses: ByKey[Path] = ByKey()
+    if pred is not None:
+        guesses.update({path.stem: path for path in _xml_files(pred, needed=False)})
+    results = ByKey({} if pred is None or guesses else _results(pred))
     first = _first_pixel([*truths.values(), *guesses.values()], results)
     shown = []
     for stem, path in truths.items():
@@ -77,20 +80,24 @@ def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
         return _objects(truths[stem], image_size(image), first)
 
     def guess(stem: str, _image: Path) -> Detections:
-        if stem in guesses:
-            return _objects(guesses[stem], None, first)
-        return Detections(tuple(_line(line, first) for line in results.get(stem, ())))
+        path = guesses.find(stem)
+        if path is not None:
+            return _objects(path, None, first)
+        lines = results.find(stem) or []
+        return Detections(tuple(_line(line, first) for line in lines))
 
     pairs = [(stem, Path(name)) for name, stem in images_of.items()]
     yield from compared(pairs, truth, None if pred is None else guess)
-    for stem in sorted({*guesses, *results} - set(truths)):
+    for stem in sorted(key for key in {*guesses, *results} if not truths.find(key)):
         yield Problem(str(pred), stem, "image", f"there is no {stem}.xml in {gt}")
 
 
 def _xml_files(folder: Path, *, needed: bool = True) -> list[Path]:
     found = sorted(folder_at(folder).glob("*.xml"))
     if needed and not found:
-        raise UsageError(f"{folder}: contains no .xml file")
+        raise UsageError(
+            f"{folder}: contains no .xml file{hint_below(folder, ['.xml'])}"
+        )
     return found
 
 
@@ -105,7 +112,7 @@ def _first_pixel(files: list[Path], results: Lines) -> int:
         if not all(cell.strip("0.") for cell in cells[1:3])
     ]
     told = "xmin or ymin is below 1, so pixels are counted from 0 in all files, not from 1 as in VOC"
-    told_once("VOC boxes", told, zeros)
+    warn_once("VOC boxes", told, zeros)
     return 0 if zeros else 1
 
 
@@ -118,14 +125,15 @@ def _begins_at_zero(path: Path) -> Iterator[bool]:
 
 # Return the image of the stated name; or else that of its stem or of the file's, whatever its
 # suffix.
-def _image(path: Path, stem: str, images: Path, by_key: Mapping[str, Path]) -> Path:
+def _image(path: Path, stem: str, images: Path, by_key: ByKey[Path]) -> Path:
     named = (_root(path).findtext("filename") or "").strip()
     if named:
         with suppress(DataError):
-            return confined_path(images, named)
+            return file_below(images, named)
     for key in (Path(named).stem, stem):
-        if key in by_key:
-            return by_key[key]
+        image = by_key.find(key)
+        if image is not None:
+            return image
     raise invalid(
         path, "annotation", "filename", f"there is no file {images / (named or stem)}"
     )
@@ -165,7 +173,8 @@ def _results(pred: Path) -> Lines:
     found: dict[str, list[tuple[Path, int, str, list[str]]]] = defaultdict(list)
     files = sorted(pred.glob("*.txt"))
     if not files:
-        raise UsageError(f"{pred}: contains neither .xml nor .txt files")
+        hint = hint_below(pred, [".xml", ".txt"])
+        raise UsageError(f"{pred}: contains neither .xml nor .txt files{hint}")
     for path in files:
         # the name of a class may hold underscores
         label = re.sub(r"^(?:comp\d+_det_[^_]+_|.*_)", "", path.stem)

@@ -17,21 +17,26 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.records import FloatArray, Size
 from visualjudge.core.yamls import read_yaml
-from visualjudge.formats.class_names import YAML, class_table
-from visualjudge.formats.sample import (
-    Found,
-    check_type,
-    class_name,
-    compared,
+from visualjudge.formats.class_names import YAML, class_name, class_table
+from visualjudge.formats.geometry import hull
+from visualjudge.formats.pairing import (
+    ByKey,
     folder_at,
-    hull,
+    hint_below,
     images_by_key,
-    read_text,
-    told_once,
 )
+from visualjudge.formats.samples import Samples, check_type, compared, warn_once
+from visualjudge.formats.tables import read_text
+from visualjudge.vision.poses.skeleton import check_names
 from visualjudge.vision.predictions import (
     Detection,
     Detections,
@@ -49,9 +54,13 @@ BOX, JOINTS = 4, 17
 LOOKED_AT = 200
 # Smallest share of boxes that leave their image and would fit it with the confidence first.
 MISPLACED = 0.3
-# Tolerance beyond 0 and 1 for coordinates, because predicted boxes may extend slightly beyond the
-# image.
+# Tolerance beyond 0 and 1 for centres and sizes, because predicted boxes may extend slightly beyond
+# the image; and the corners of an outline whose middle is in the image, because a turned box may
+# have three corners outside.
 OUTSIDE = 0.05
+CORNERS_OUTSIDE = 0.75
+# A list of classes beside the labels.
+OWN_CLASSES = "classes.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,9 @@ class Lines:
         return BOX + self.joints * self.numbers if self.joints else 0
 
 
-def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
+def yolo(
+    task: str, gt: Path, pred: Path | None, images: Path, classes: Path
+) -> Samples:
     """Yield the samples of YOLO label files. Without ``pred``, the ground truth is its own
     prediction.
 
@@ -95,13 +106,12 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     lines = Lines(class_table(classes), *_pose_shape(classes))
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_key = images_by_key(images)
-    if not by_key:
-        raise UsageError(f"--images must contain images, got none in {images}")
-    bare = sorted(key for key in by_key if not (gt / f"{key}.txt").is_file())
+    labels = {folder: _label_files(folder, classes, lines) for folder in folders}
+    bare = sorted(key for key in by_key if not labels[gt].find(key))
     if len(bare) == len(by_key):
         raise UsageError(
-            f"--gt must contain a .txt file of labels for images of {images}, got none for its "
-            f"{len(by_key)} images"
+            f"{gt}: must contain a .txt file of labels for images of {images}, got none for its "
+            f"{len(by_key)} images{hint_below(gt, ['.txt'])}"
         )
     if bare:
         warnings.warn(
@@ -115,7 +125,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 
         def read(key: str, image: Path) -> Prediction:
             size = image_size(image)
-            return gather(size, tuple(_items(folder / f"{key}.txt", form, size, item)))
+            path = labels[folder].find(key)
+            return gather(size, tuple(_items(path, form, size, item)) if path else ())
 
         return read
 
@@ -124,8 +135,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         by_key.items(), sides[0], sides[1] if pred is not None else None
     )
     for folder in folders:
-        for path in sorted(folder.glob("*.txt")):
-            if path.stem not in by_key and path != classes:
+        for path in labels[folder].values():
+            if by_key.find(path.stem) is None:
                 yield Problem(
                     path.name,
                     path.stem,
@@ -137,16 +148,40 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 # Return kpt_shape of data.yaml: keypoints of a person, and numbers of each.
 def _pose_shape(path: Path) -> tuple[int, int]:
     content = read_yaml(path) if path.suffix.lower() in YAML else {}
-    shape = content.get("kpt_shape", [0, 0]) if isinstance(content, dict) else [0, 0]
+    content = content if isinstance(content, dict) else {}
+    shape = content.get("kpt_shape", [0, 0])
     if not isinstance(shape, list) or [type(v) for v in shape] != [int, int]:
         raise DataError(
             f"{path}: kpt_shape: must be [keypoints, 2 or 3], got {shape!r:.40}"
         )
+    names = content.get("kpt_names") or {}  # by class
+    for joints in names.values() if isinstance(names, dict) else (names,):
+        with in_field(f"{path}: kpt_names"):
+            check_names(joints)
     return shape[0], shape[1]
 
 
+def _label_files(folder: Path, classes: Path, lines: Lines) -> ByKey[Path]:
+    """Return the label files of a folder. A list of classes among them, as labelImg writes it, must
+    be the one that is used.
+    """
+    paths = sorted(path for path in folder.glob("*.txt") if path != classes)
+    own = folder / OWN_CLASSES
+    if own in paths:
+        paths.remove(own)
+        if class_table(own) != lines.names:
+            raise DataError(
+                f"{own}: must have the classes of {classes}, got others; labels of two lists of "
+                "classes cannot be compared"
+            )
+    hint = "" if paths else hint_below(folder, [".txt"])
+    if hint:
+        raise UsageError(f"{folder}: must contain .txt files of labels, got none{hint}")
+    return ByKey({path.stem: path for path in paths})
+
+
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    lines = read_text(path).splitlines() if path.is_file() else []
+    lines = read_text(path).splitlines()
     return (
         (number, line.split()) for number, line in enumerate(lines, 1) if line.strip()
     )
@@ -175,7 +210,7 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
         and len(every) > len(counts) == 1
         and not counts <= usual
     ):
-        told_once(
+        warn_once(
             folder,
             f"{counts.pop()} numbers follow each class, read as an outline, or as a box and a "
             "confidence; angles are not read, and poses need kpt_shape in the data.yaml of "
@@ -250,7 +285,10 @@ def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | No
     if len(values) < BOX:
         raise DataError("numbers: must be a class and 4 numbers, or 6 and more")
     places = values[: form.pose and BOX] or values
-    outside = [value for value in places if not -OUTSIDE <= value <= 1 + OUTSIDE]
+    most = OUTSIDE
+    if len(places) > BOX and 0 <= np.mean(places[::2]) <= 1 >= np.mean(places[1::2]):
+        most = CORNERS_OUTSIDE
+    outside = [value for value in places if not -most <= value <= 1 + most]
     if outside:
         raise DataError(
             "coordinates: must be fractions of the image's width and height, 0 to 1, got "
@@ -264,10 +302,9 @@ def _detection(
 ) -> Detection:
     height, width = size
     if not form.pose and len(values) > BOX:
+        inside = np.clip(values.reshape(-1, 2), 0, 1)
         return Detection(
-            label,
-            hull((values.reshape(-1, 2) * (width, height)).ravel().tolist()),
-            score,
+            label, hull((inside * (width, height)).ravel().tolist()), score
         )
     cx, cy, w, h = (values[:BOX] * (width, height, width, height)).tolist()
     if w < 0 or h < 0:

@@ -242,7 +242,8 @@ class Pages:
         return json_response(
             {
                 "total": total,
-                "of": shelf.study.count,
+                "of": shelf.study.count - (0 if state.copies else shelf.study.changed),
+                "copies": {"shown": state.copies, "number": shelf.study.changed},
                 "facets": shown,
             }
         )
@@ -341,7 +342,7 @@ class Pages:
             {facet.name: facet for facet in shelf.facets()},
             [run for run, _ in shelf.runs],
         )
-        usual = "probe" if shelf.study.has_probes else "task"
+        usual = "probe" if shelf.study.changed else "task"
         facet = facets.get(params.get("by", usual)) or facets[usual]
         judge = _chosen(runs, params.get("judge"), 0)
         across = facets.get(params.get("across", "")) if judge else None
@@ -354,7 +355,7 @@ class Pages:
             params.get("order_by", ""),
             (across, judge) if across and judge else None,
         )
-        probed = facet.name == "probe" and across is None and shelf.study.has_probes
+        probed = facet.name == "probe" and across is None and shelf.study.changed
         return page(
             "slices.html.j2",
             dataset=place,

@@ -37,6 +37,9 @@ SORTS = {
     "-wrong_difference": WRONG_DIFFERENCE,
     "-disagreement": "Judges disagree most",
 }
+# Facets of the questions that probes changed, and what in an address asks for these questions.
+OF_PROBES = ("probe", "group")
+COPIES = ("probes", "shown")
 _WORD = re.compile(r'"[^"]+"|\S+')
 _ALIAS = re.compile(r"\bo(\d+)\.")
 _NOTED = re.compile(r"\bm\.")
@@ -54,6 +57,8 @@ class State:
     chosen: tuple[tuple[str, tuple[str, ...]], ...] = ()
     words: str = ""
     sort: str = "file"
+    copies: bool = False
+    """Whether questions that a probe changed are selected, too; a report counts none of them."""
 
     @classmethod
     def from_query(cls, pairs: Sequence[Pair]) -> State:
@@ -66,12 +71,14 @@ class State:
             elif name.split(".")[0] in (*TITLES, *OF_RUNS):
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
+        copies = COPIES in pairs or not chosen.keys().isdisjoint(OF_PROBES)
         return cls(
             tuple(
                 (name, tuple(dict.fromkeys(v))) for name, v in sorted(chosen.items())
             ),
             single["q"].strip(),
             sort,
+            copies,
         )
 
 
@@ -160,6 +167,8 @@ class Shelf:
             if name in facets and name != leave_out
         ]
         values = []
+        if not state.copies and leave_out not in OF_PROBES:
+            conditions.append("NOT q.changed")
         if state.words:
             conditions.append(f"q.row {AMONG}")
             values.append(self._with_words(state.words))
@@ -204,7 +213,7 @@ class Shelf:
                     {code: n for code, n in numbers if n}
                 )
         for facet in facets:
-            if facet.name in dict(state.chosen):
+            if facet.name in {*dict(state.chosen), *OF_PROBES}:
                 count = f"{facet.column}, count(*)"
                 found = self.rows(
                     state, count, leave_out=facet.name, group=facet.column
@@ -252,11 +261,3 @@ def _match(query: str) -> str:
     if terms and not found[-1][0].startswith('"') and found[-1][1]:
         terms[-1] += "*"
     return " AND ".join(terms) or '""'
-
-
-def unchanged_only(study: Study) -> list[Pair]:
-    """Return the query that leaves out questions changed by a probe; empty if there are none."""
-    if not study.has_probes:
-        return []
-    codes = study.all("SELECT DISTINCT of_probe FROM question WHERE NOT changed")
-    return [("probe", study.values["probe"][code][0]) for (code,) in codes]

@@ -10,15 +10,13 @@ import numpy as np
 
 from visualjudge.studio.facets import Facet, Pair, spaced
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import Shelf, State, unchanged_only
+from visualjudge.studio.selection import COPIES, OF_PROBES, Shelf, State
 from visualjudge.studio.study import MARGIN_NAMES
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
 
 MOST_ROWS, MOST_COLUMNS = 60, 12
 # Number of tasks of a dataset on the home page.
 WORST = 5
-# Facets for which questions changed by a probe are counted too.
-OF_PROBES = ("probe", "group")
 NOT_RIGHT = ("wrong", "mixed", "failed", "cannot tell")
 
 
@@ -95,7 +93,7 @@ def slices(
     runs = [
         one for one in shelf.runs if across is None or one[0].slug == across[1].slug
     ]
-    query = _query(shelf, kind, pairs, [facet, *([second] if second else [])])
+    query = _query(kind, pairs, [facet, *([second] if second else [])])
     questions, others = Counter[str](), Counter[str]()
     sums: dict[Key, Counter[tuple[int, int]]] = {}
     for (value, other), image, count, numbers in _summed(
@@ -169,20 +167,14 @@ def worst_tasks(shelf: Shelf) -> list[tuple[Row, str, Cell]]:
 
 
 def _query(
-    shelf: Shelf, kind: str, pairs: Sequence[Pair], facets: Sequence[Facet]
+    kind: str, pairs: Sequence[Pair], facets: Sequence[Facet]
 ) -> tuple[Pair, ...]:
-    """Return the query of the questions that are counted.
-
-    Questions that a probe has changed are left out, as in a report's accuracy, unless a facet or a
-    filter names probes.
+    """Return the query of the questions that are counted: with those that a probe changed if a
+    facet is of probes.
     """
     query = (*(pair for pair in pairs if pair[0] != "type"), ("type", kind))
-    named = {facet.name for facet in facets} | {name for name, _ in query}
-    return (
-        query
-        if named.intersection(OF_PROBES)
-        else (*query, *unchanged_only(shelf.study))
-    )
+    of_probes = any(facet.name in OF_PROBES for facet in facets)
+    return (*query, COPIES) if of_probes else query
 
 
 def _summed(

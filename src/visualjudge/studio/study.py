@@ -141,7 +141,7 @@ class Study:
             "SELECT facet, json FROM vocabulary ORDER BY facet, code"
         ):
             self.values[name].append(tuple(orjson.loads(text)))
-        self.has_probes = bool(self.all("SELECT 1 FROM question WHERE changed LIMIT 1"))
+        ((self.changed,),) = self.all("SELECT ifnull(sum(changed), 0) FROM question")
 
     def all(self, statement: str, *values: Any) -> Rows:
         """Return the rows of a query."""
@@ -394,7 +394,7 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
         db.executemany("INSERT INTO record VALUES (?, ?)", records)
         db.executemany("INSERT INTO prompts (rowid, words) VALUES (?, ?)", texts)
         db.executemany("INSERT OR IGNORE INTO image VALUES (?)", zip(images))
-    study.has_probes |= any(row[5] for row in rows)
+    study.changed += sum(row[5] for row in rows)
     study.count += len(rows)
 
 

@@ -40,6 +40,8 @@ _LEAN = "(value = 'A') - (value = 'B')"
 # Code of a question on which no verdict puts two options in the wrong order.
 NO_WRONG = len(MARGINS) + 1
 _WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
+# The verdicts that a report counts: not on copies made by probes, nor to check a rater.
+_COUNTED = "FROM verdict JOIN question USING (row) WHERE run = ? AND NOT checks AND NOT changed"
 # One order agrees with the other if the majority of repeats leans the same way; a tie is its own.
 _SUM_UP = f"""
 INSERT OR REPLACE INTO outcome
@@ -184,15 +186,15 @@ class RunVerdicts:
         asked = {
             q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})
         }
+        known = [(start, v) for start, v in found if v.id in asked]
+        counted = self._counted([q for _, q in asked.values()], known)
         number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
         rows, words = [], []
-        for start, verdict in found:
-            if verdict.id not in asked:
-                continue
+        for start, verdict in known:
             number += 1
-            rows.append(
-                (number, self.number, *_row(*asked[verdict.id], verdict, start))
-            )
+            answer = counted.get(start)
+            row = _row(*asked[verdict.id], verdict, start, answer)
+            rows.append((number, self.number, *row))
             if verdict.raw_response:
                 words.append((number, words_of(verdict.raw_response)))
         marks = ", ".join("?" * 13)
@@ -201,6 +203,26 @@ class RunVerdicts:
         changed = {row for _, _, row, *_ in rows}
         some = ", ".join(map(str, changed))
         db.execute(f"{_SUM_UP}{some}) GROUP BY row)", (self.number,))
+
+    def _counted(
+        self, asked: Sequence[Question], found: Sequence[tuple[int, Verdict]]
+    ) -> dict[int, tuple[bool, bool | None]]:
+        """Return whether each verdict that counts is usable, and right (None but for pairs), by its
+        place in the journal: as the table of answers has them.
+        """
+        import polars as pl
+
+        from visualjudge.analysis.answers import join
+        from visualjudge.analysis.load import counted_of
+        from visualjudge.analysis.study_table import Run, question_table, verdict_table
+
+        starts = pl.Series("offset", [start for start, _ in found], dtype=pl.Int64)
+        verdicts = verdict_table(verdict for _, verdict in found).with_columns(starts)
+        answered = join(question_table(asked), verdicts)
+        manifest = self.folder.manifest()
+        run = Run(self.folder.path.name, self.folder.path, manifest, answered)
+        rows = counted_of(run).select("offset", "usable", "right").iter_rows()
+        return {start: (usable, right) for start, usable, right in rows}
 
     # ---------------------------------------------------------------- what they say
 
@@ -220,12 +242,12 @@ class RunVerdicts:
         )
         shares = {kinds[code]: Share(kinds[code], *counts) for code, *counts in found}
         ((verdicts, failed),) = self.study.all(
-            "SELECT count(*), ifnull(sum(NOT checks AND NOT usable AND "
-            f"status <> {_UNSURE}), 0) FROM verdict WHERE run = ?",
+            f"SELECT count(*), ifnull(sum(NOT usable AND status <> {_UNSURE}), 0) "
+            f"{_COUNTED}",
             self.number,
         )
         causes = self.study.all(
-            "SELECT cause, count(*) FROM verdict WHERE run = ? AND cause IS NOT NULL "
+            f"SELECT cause, count(*) {_COUNTED} AND cause IS NOT NULL "
             "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6",
             self.number,
         )
@@ -250,8 +272,16 @@ class RunVerdicts:
         return (verdict_of(self.folder.record_at(start)) for (start,) in starts)
 
 
-def _row(row: int, question: Question, verdict: Verdict, start: int) -> tuple[Any, ...]:
-    usable, right = is_usable(question, verdict), is_right(question, verdict)
+def _row(
+    row: int,
+    question: Question,
+    verdict: Verdict,
+    start: int,
+    counted: tuple[bool, bool | None] | None,
+) -> tuple[Any, ...]:
+    usable, right = counted or (is_usable(question, verdict), None)
+    if right is None or not has_answer(question):
+        right = is_right(question, verdict)
     wrong = usable and not right and has_answer(question)
     value = verdict.value
     return (
@@ -259,7 +289,7 @@ def _row(row: int, question: Question, verdict: Verdict, start: int) -> tuple[An
         verdict.order == "BA",
         verdict.repeat,
         start,
-        (verdict.extra.get("purpose") or "question") != "question",
+        counted is None,
         STATUSES.index(verdict.status),
         verdict.cause[:LONGEST_CAUSE] if verdict.cause else None,
         value if isinstance(value, str) else f"{value:g}",

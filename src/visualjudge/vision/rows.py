@@ -11,6 +11,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from visualjudge.core.records import Fault, FloatArray, Pixels, Size
@@ -128,6 +129,9 @@ def combo(
     )
 
 
+Note = Callable[[Sequence[tuple[Any, Any]], Mapping[str, Any]], Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric of a prediction type.
@@ -147,6 +151,9 @@ class Metric:
     by_class
         (prediction, truth, labels, **options) → the results of ``measure`` with each label as the
         class of interest. By default ``measure`` is called for each label.
+    note
+        ((prediction, truth) of some images, options) → how the score is made, with each default
+        that changes it, and a sentence about each thing in these images that a default hides.
     """
 
     type: str
@@ -154,6 +161,7 @@ class Metric:
     measure: Callable[..., float]
     options: frozenset[str] = frozenset()
     by_class: Callable[..., Sequence[float]] | None = None
+    note: Note = lambda _pairs, _options: ()
 
 
 Applies = Callable[[Any, ErrorScene], bool]
@@ -213,10 +221,43 @@ class Misreading:
     mended
         (prediction, truth) → the corrected prediction. Raises DataError if the mistake cannot
         apply.
+    of_size
+        ``mended`` takes the (height, width) of the image in place of the truth.
+    fitted
+        ``mended`` fits the truth, and can make right what is only bad: more images must agree.
     """
 
     told: str
     mended: Callable[[Any, Any], Prediction]
+    of_size: bool = False
+    fitted: bool = False
+
+
+# Sides in pixels of the square images that detectors are commonly given.
+LETTERBOXES = (416, 512, 640, 1024, 1280)
+
+
+def letterboxes(
+    moved: Callable[[Any, float, float, float], Prediction],
+) -> Iterator[Misreading]:
+    """Yield the mistakes of places in an image that was fitted into a square with equal borders,
+    as YOLO does.
+
+    Parameters
+    ----------
+    moved
+        (prediction, factor, right, down) → the prediction without borders of ``right`` and
+        ``down`` pixels, each coordinate divided by the factor.
+    """
+
+    def mended(side: int, found: Any, size: Size) -> Prediction:
+        factor = side / max(size)
+        right, down = (side - size[1] * factor) / 2, (side - size[0] * factor) / 2
+        return moved(found, factor, right, down)
+
+    for side in LETTERBOXES:
+        told = f"coordinates refer to an image letterboxed to {side} × {side}"
+        yield Misreading(told, partial(mended, side), of_size=True)
 
 
 @dataclass(frozen=True, slots=True)

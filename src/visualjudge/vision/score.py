@@ -4,6 +4,7 @@ their formulas are in ``vision/<type>/score.py``.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -136,6 +137,32 @@ def _final_score(value: object, metric: Metric) -> float:
             f"{value!r:.40}"
         )
     return found
+
+
+def measured_by(task: str, options: Fields) -> dict[str, Any]:
+    """Return what the score of a record depends on: the metric where the type has several, and its
+    options, with the default of each that is not given; nothing for tasks without a metric.
+    """
+    known = metrics_of(task_named(task).type)
+    if not known:
+        return {}
+    metric = _chosen(task, task_named(task).type, options.get("metric"))
+    defaults = inspect.signature(metric.measure).parameters
+    chosen = {
+        name: options.get(name) or defaults[name].default
+        for name in sorted(metric.options - {"class_of_interest"})
+    }
+    return ({"metric": metric.name} if len(known) > 1 else {}) | chosen
+
+
+def notes(
+    task: str, pairs: Sequence[tuple[Prediction, Prediction]], options: Fields
+) -> tuple[str, ...]:
+    """Return how these pairs of prediction and truth are scored, and a sentence about each thing
+    that a default of the metric hides in them.
+    """
+    metric = _chosen(task, task_named(task).type, options.get("metric"))
+    return tuple(metric.note(pairs, options))
 
 
 # Return the metric of this name, or the type's default if the name belongs to another type's

@@ -302,3 +302,30 @@ def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
         for label in LABELS
     ]
     assert scores_by_class("instance_segmentation", found, real, LABELS) == alone
+
+
+def test_more_predictions_than_ap_counts_keep_the_best_f1() -> None:
+    """COCO's AP takes 100 boxes of an image; a threshold takes all of them."""
+    boxes = [(float(7 * k), 0.0, 7.0 * k + 5, 9.0) for k in range(150)]
+    real = Detections(tuple(Detection("cup", box) for box in boxes))
+    found = Detections(
+        tuple(Detection("cup", box, 1 - k / 300) for k, box in enumerate(boxes))
+    )
+    images = CocoImages("object_detection", [(found, real)])
+    point = best_f1(images)
+    assert point is not None
+    assert (point.f1, point.min_score) == (1.0, 1 - 149 / 300)
+    assert images.average_precision() == pytest.approx(67 / 101)
+
+
+def test_score_and_ap_read_the_flag_of_a_keypoint_alike() -> None:
+    points = np.column_stack([np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)])
+    flagged = points.copy()
+    flagged[8:, 2] = -1
+    moved = points.copy()
+    moved[8:, :2] += 300
+    area = 9000.0
+    real = People((Person(flagged, (0.0, 0.0, 144.0, 112.0), area),))
+    found = People((Person(moved, None, None, score=0.9),))
+    assert score("keypoint", found, real) == 10
+    assert average_precision("keypoint", [(found, real)]) == pytest.approx(1)

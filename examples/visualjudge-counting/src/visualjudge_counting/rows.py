@@ -11,7 +11,7 @@ import numpy as np
 
 import visualjudge as vj
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.formats.sample import files_by_key
+from visualjudge.formats.pairing import files_by_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import visualjudge as vj
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.formats.sample import aligned
+from visualjudge.formats.pairing import aligned
 from visualjudge.vision.raster.images import image_size
 from visualjudge_flow.record import Flow, read_flow
 

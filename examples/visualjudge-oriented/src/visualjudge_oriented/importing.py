@@ -11,7 +11,7 @@ import numpy as np
 
 import visualjudge as vj
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.formats.sample import aligned
+from visualjudge.formats.pairing import aligned
 from visualjudge.vision import fields
 from visualjudge_oriented.record import OrientedBoxes, box_around
 

@@ -18,7 +18,7 @@ from visualjudge.analysis.decisions.judged_items import Items, item_of, options_
 from visualjudge.analysis.study_table import WORD, Study
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import TIES
-from visualjudge.core.tables import csv_table
+from visualjudge.formats.tables import read_texts
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
@@ -80,7 +80,7 @@ def _rows(path: Path) -> tuple[str, pl.DataFrame]:
     """Return what a table names, and its rows: the ``name``, what is ``said`` ("" without a label),
     and the ``probability`` as ``stated`` and as a number; null if it is none.
     """
-    table = csv_table(path)
+    table = read_texts(path)
     by = next(
         (by for by, said in FORMS.items() if {by, said} <= set(table.columns)), None
     )

@@ -23,14 +23,18 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
+from visualjudge.formats.class_names import whole
 from visualjudge.formats.outputs import warn_of_range
-from visualjudge.formats.sample import whole
 
 Use = Literal["replies", "verdicts"]
 JUDGE = "judge"
+NUMBERED = ("item", "group", "repeat")
+"""Roles whose cells may be numbers, which data frames write as 1.0 beside a gap."""
 WHOLE = ("item", "judge", "model", "model_a", "model_b")
 """Roles whose column has a value in each row."""
 ORDER = "the order shown (--column order=NAME), "
+MOST_WORDS = 3
+"""Mean number of words from which the cells of a column are sentences, not verdicts."""
 FEW = 5
 """Number of duplicates that a message names."""
 Records = list[tuple[str, dict[str, Any]]]
@@ -156,6 +160,7 @@ def adopt(
         [column for column in header if column not in nested],
         {**(columns or {}), **stated},
     )
+    roles = _with_numbers(records, roles, {*(columns or {}), *stated})
     _check(name, [*header], nested, roles, answers or {})
     if score_range is not None and not score_range[0] < score_range[1]:
         low, high = score_range
@@ -263,7 +268,9 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
     cells = {role: record.get(column) for role, column in roles.items()}
     for role in TEXTS:
         if role in cells:
-            name = str(whole(cells[role]))  # data frames write 1 as 1.0 beside a gap
+            cell = cells[role]
+            counted = role in NUMBERED or not isinstance(cell, str)
+            name = str(whole(cell) if counted else cell)
             # in memory once, as most names are those of other rows
             kept = name if role == "reply" else name.strip()
             cells[role] = None if is_missing(name) else intern(kept)
@@ -272,6 +279,33 @@ def _row(place: str, record: Mapping[str, Any], roles: Mapping[str, str]) -> Row
         place,
         roles,
     )
+
+
+def _with_numbers(
+    records: Records, roles: dict[str, str], stated: set[str]
+) -> dict[str, str]:
+    """Return the roles with a column of numbers as the verdict, where the one named for it holds
+    sentences: these are the reply.
+    """
+    column = roles.get("verdict")
+    if column is None or {"verdict", "reply"} & (stated | {*roles} - {"verdict"}):
+        return roles
+
+    def words(name: str) -> int:
+        cells = [record.get(name) for _, record in records]
+        texts = [str(cell).split() for cell in cells if not is_missing(cell)]
+        return sum(map(len, texts)) if texts else 0
+
+    others = [name for name in NAMES["verdict"] if name in records[0][1]]
+    scores = [
+        name
+        for name in others
+        if name not in roles.values()
+        and all(is_number(record.get(name)) for _, record in records)
+    ]
+    if not scores or words(column) < MOST_WORDS * len(records):
+        return roles
+    return {**roles, "verdict": scores[0], "reply": column}
 
 
 def _check(

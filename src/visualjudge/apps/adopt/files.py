@@ -27,7 +27,7 @@ from visualjudge.core.untrusted import (
     open_file,
 )
 from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
-from visualjudge.formats.sample import read_json, table_rows
+from visualjudge.formats.tables import read_json, table_rows
 
 ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
 MOST_CELLS = BOUNDS["parquet"].items
@@ -163,7 +163,12 @@ def _inspect_log(path: Path) -> dict[str, Any]:
     with archive(path, "zip") as members:
         names = [name for name in members.namelist() if PARTS.fullmatch(name)]
         parts = {name: _part(name, members.read(name)) for name in names}
-    return {**parts.pop("header.json", {}), "samples": list(parts.values())}
+    if "header.json" not in parts:
+        raise DataError(
+            f"{path}: must be a finished log of Inspect, got one without header.json: the "
+            "evaluation is running, or was stopped"
+        )
+    return {**parts.pop("header.json"), "samples": list(parts.values())}
 
 
 def _part(name: str, content: bytes) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from visualjudge.apps.adopt.items import Item, Option, Reply, Scale, on_ten
 from visualjudge.core.records import FAILED, TIES, TURNED, UNKNOWN, Answer, Order
 
 TASK = "verdicts"
+FAILURE = -1
+"""What many tools write where a reply could not be read."""
 TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 TEXTS = (
     *("item", "group", "model", "model_a", "model_b", "order", "repeat", "reply"),
@@ -212,6 +214,8 @@ class Table:
         if not low <= number <= high:
             likely = f"--score-range 0 {10 if number <= 10 else 100} reads it"
             hint = likely if high < number <= 100 else "see --score-range"
+            if number == FAILURE:
+                hint = f"--answer {FAILURE}={FAILED} reads it as a failed verdict"
             raise row.fault(
                 role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}"
             )

@@ -160,7 +160,12 @@ def import_samples(
     >>> vj.import_samples("object_detection", [sample], example.out / "mine", source="detr").tasks
     ('object_detection',)
     """
-    from visualjudge.data.importing import Imported, Intake, import_samples as scored
+    from visualjudge.data.importing import (
+        Imported,
+        Intake,
+        doubts,
+        import_samples as scored,
+    )
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.python_samples import samples_of
     from visualjudge.vision.tasks import task_named
@@ -191,8 +196,8 @@ def import_samples(
         warnings.warn(
             f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2
         )
-    if done.mistake:
-        warnings.warn(done.mistake, stacklevel=2)
+    for doubt in doubts(task, done):
+        warnings.warn(doubt, stacklevel=2)
     return Data(out)
 
 

@@ -17,7 +17,13 @@ import polars as pl
 from visualjudge import __version__
 from visualjudge.analysis.estimate import gap_ends, ratio
 from visualjudge.analysis.results import Analysis
-from visualjudge.apps.gate.lock import Lock, counted, identity_of, questions_of
+from visualjudge.apps.gate.lock import (
+    Lock,
+    counted,
+    identity_of,
+    questions_of,
+    right_answers,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import Dataset
@@ -26,6 +32,8 @@ from visualjudge.runs.folder import RunFolder
 State = Literal["holds", "broken", "can't tell", "stale"]
 STATUS: dict[State, int] = {"holds": 0, "broken": 1, "can't tell": 3, "stale": 4}
 WORSE, EXCLUDED = 0.015, 0.05
+LEAST_IMAGES = 10
+"""Images from which on the gate holds where no question has more or fewer right answers."""
 QUESTIONS = {
     "prompts": "the wording of the prompts",
     "prompt_versions": "the versions of the prompts",
@@ -123,10 +131,7 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
         found = changes(lock, identity_of(RunFolder(run.folder)))
         if found:
             return Check("stale", found)
-    before = {
-        row["id"]: sum(answer == row["right"] for answer in row["answers"])
-        for row in lock.canaries
-    }
+    before = {row["id"]: right_answers(row) for row in lock.canaries}
     counts = pl.Series("before", [before[name] for name in table["id"]])
     return compared(table.with_columns(counts), lock.asks, tolerance)
 
@@ -146,20 +151,22 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     about = f"right answers changed by {100 * change:+.1f} points on {table.height} questions"
     lost = f"a loss of {100 * tolerance:g} points"
     figures = (change, worst, best, table.height, sums.height)
+    if not apart.any() and sums.height >= LEAST_IMAGES:
+        return Check("holds", (f"{about}: no question has more or fewer",), *figures)
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
     if worst > -tolerance:
-        return Check("holds", (f"{about}; {lost} is excluded",), *figures)
+        reasons = [f"{about}; {lost} is excluded"]
+        if worst > 0 and change > tolerance:
+            reasons.append(
+                "so large a gain is improbable of the same judge: see whether the lock is of it"
+            )
+        return Check("holds", tuple(reasons), *figures)
     slack = tolerance + change
     more = None
     if slack > 0 and math.isfinite(worst):
-        # Where no answer changed, the bound is that of 0 of so many images, not a standard error.
-        times = (
-            ((change - worst) / slack) ** 2
-            if apart
-            else math.log1p(worst) / math.log1p(-slack)
-        )
-        more = math.ceil(sums.height * max(0.1, times - 1))
+        times = ((change - worst) / slack) ** 2 if apart else LEAST_IMAGES / sums.height
+        more = math.ceil(sums.height * max(0.1, times - 1) - 1e-9)
     needs = "" if more is None else f"; about {more} more images would decide"
     return Check(
         "can't tell", (f"{about}; {lost} cannot be excluded{needs}",), *figures, more

@@ -5,13 +5,17 @@ and canaries. It names no keys and no paths.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Annotated, Any
 
 import orjson
 import polars as pl
 import yaml
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.estimate import shares
@@ -20,6 +24,7 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
+from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.yamls import read_yaml
@@ -32,8 +37,48 @@ CANARIES = 100
 MOST_BYTES = 4 << 20
 IDENTITY = ("backend", "model", "served", "parameters", "schema", "swap", "repeats")
 """What of a run.json identifies a judge; ``served`` is who answered, by the server's own words."""
+ROUNDING = 2e-4
+"""Accuracies are stored with four decimals."""
 MOST_ASKS = 9
 """Answers to one question, of orders and repeats, that a digit can count."""
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Questions(TypedDict):
+    """What was asked; see :func:`questions_of`."""
+
+    number: Count
+    encodings: list[str]
+    prompt_versions: dict[str, str]
+    prompts: str
+    content: str
+    labels: str
+
+
+class Accuracy(TypedDict):
+    """A share of right answers, its 95 % interval by image, and what it is based on."""
+
+    value: Share
+    ci95: list[Share] | None
+    questions: Count
+    images: Count
+
+
+class TaskAccuracy(Accuracy):
+    """The accuracy in a task, and the card's answer for it."""
+
+    answer: str | None
+
+
+class Canary(TypedDict):
+    """A question, its right answer, and those of the judge."""
+
+    id: str
+    right: str
+    answers: list[str]
 
 
 @dataclass(frozen=True)
@@ -46,13 +91,13 @@ class Lock:
 
     tool: str
     judge: Fields
-    questions: Fields
+    questions: Questions
     answer: str
-    accuracy: Fields
-    tasks: Fields
-    asks: int
-    right: str
-    canaries: Sequence[Fields]
+    accuracy: Accuracy
+    tasks: dict[str, TaskAccuracy]
+    asks: Annotated[int, Field(ge=1, le=MOST_ASKS)]
+    right: Annotated[str, Field(pattern="^[0-9]+$")]
+    canaries: Annotated[list[Canary], Field(min_length=1, max_length=CANARIES)]
 
     def write(self, out: OutputFile) -> None:
         """Write the file."""
@@ -71,20 +116,92 @@ def read_lock(path: Path) -> Lock:
         If the file cannot be read, or is not a lock file.
     """
     content = read_yaml(path)
+    hint = f"{path}: is not a file of `visualjudge gate write`"
+    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        raise DataError(f"{hint}: format must be {FORMAT!r}")
     try:
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-            raise ValueError(f"format must be {FORMAT!r}")
-        lock = Lock(**content)
-        digits = lock.right.isdigit() and len(lock.right) == lock.questions["number"]
-        if not digits or int(max(lock.right)) > lock.asks:
-            raise ValueError(
-                f"right must have one digit a question, of at most {lock.asks}"
+        lock = TypeAdapter(Lock).validate_json(orjson.dumps(content), strict=True)
+    except ValidationError as error:
+        place, reason = first_problem(error)
+        raise DataError(f"{hint}: {': '.join((*place, reason))}") from None
+    except TypeError as error:  # such as a date, or a number of more than 64 bits
+        raise DataError(f"{hint}: {error}") from None
+    wrong = next(chain(_in_answers(lock), _in_canaries(lock)), None)
+    if wrong is not None:
+        raise DataError(f"{hint}, or was changed: {wrong}")
+    return lock
+
+
+def _in_answers(lock: Lock) -> Iterator[str]:
+    """Yield where the numbers of right answers contradict each other."""
+    digits = [int(digit) for digit in lock.right]
+    number = lock.questions["number"]
+    if len(digits) != number or max(digits) > lock.asks:
+        yield f"right: must have one digit a question, of at most {lock.asks}"
+    share = sum(digits) / (lock.asks * number)
+    value = lock.accuracy["value"]
+    if abs(value - share) > ROUNDING:
+        yield f"accuracy: must be that of right, {share:.4f}, got {value:g}"
+    rows = lock.tasks.values()
+    for row in (lock.accuracy, *rows):
+        ends = row["ci95"] or [0.0, 1.0]
+        if (
+            len(ends) != 2
+            or not ends[0] - ROUNDING <= row["value"] <= ends[1] + ROUNDING
+        ):
+            yield f"ci95: must be two ends around {row['value']:g}, got {ends}"
+    asked = sum(row["questions"] for row in rows)
+    if {asked, lock.accuracy["questions"]} != {number}:
+        yield f"tasks: must have {number} questions, as accuracy must, got {asked}"
+    mean = sum(row["value"] * row["questions"] for row in rows) / number
+    if abs(mean - share) > ROUNDING:
+        yield f"tasks: their mean accuracy must be {share:.4f}, got {mean:.4f}"
+
+
+def _in_canaries(lock: Lock) -> Iterator[str]:
+    """Yield where orders, repeats and canaries contradict each other."""
+    number = lock.questions["number"]
+    repeats = lock.judge.get("repeats")
+    orders = 2 if lock.judge.get("swap") else 1
+    if type(repeats) is int and orders * repeats != lock.asks:
+        yield f"asks: must be {orders} × {repeats} (orders and repeats), got {lock.asks}"
+    elif repeats is not None and type(repeats) is not int:
+        yield f"judge: repeats must be a whole number, got {str(repeats)[:40]!r}"
+    ids = [row["id"] for row in lock.canaries]
+    if ids != sorted(set(ids)) or len(ids) > number:
+        yield "canaries: ids must be sorted and distinct, at most one for each question"
+    uneven = [row["id"] for row in lock.canaries if len(row["answers"]) != lock.asks]
+    if uneven:
+        yield f"canaries: {uneven[0]}: must have {lock.asks} answers"
+
+
+def right_answers(canary: Canary) -> int:
+    """Return how many answers to a canary were right."""
+    return sum(answer == canary["right"] for answer in canary["answers"])
+
+
+def check_canaries_of(lock: Lock, dataset: Dataset, ids: Iterable[str]) -> None:
+    """Check the canaries against the questions of the dataset, and against ``right``.
+
+    Raises
+    ------
+    DataError
+        If one is not asked there, or has another right answer or number of right answers.
+    """
+    places = {name: k for k, name in enumerate(sorted(ids))}
+    truths = {one.id: str(one.answer) for one in dataset if one.id in places}
+    for row in lock.canaries:
+        name = row["id"]
+        if truths.get(name) != row["right"]:
+            raise DataError(
+                f"lock: canaries: {name}: right must be {truths.get(name)!r} as in the dataset, "
+                f"got {row['right']!r}"
             )
-        return lock
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError(
-            f"{path}: is not a file of `visualjudge gate write`: {' '.join(str(error).split())}"
-        ) from None
+        if int(lock.right[places[name]]) != right_answers(row):
+            raise DataError(
+                f"lock: canaries: {name}: {right_answers(row)} answers are right, but "
+                f"{lock.right[places[name]]} by the field right"
+            )
 
 
 def identity_of(folder: RunFolder) -> Json:
@@ -99,7 +216,7 @@ def identity_of(folder: RunFolder) -> Json:
     return dict(orjson.loads(orjson.dumps(plain)))
 
 
-def questions_of(dataset: Dataset, ids: Iterable[str]) -> Json:
+def questions_of(dataset: Dataset, ids: Iterable[str]) -> Any:
     """Return what was asked: ``prompts`` is the wording around the options, ``content`` the images
     and options, ``labels`` the right answers, each as a digest over all questions.
     """
@@ -191,7 +308,7 @@ def lock_of(
         )
     judge = card_of(analysis).judges[0]
     answers = {task.task: task.verdict for task in judge.tasks}
-    tasks = {
+    tasks: dict[str, TaskAccuracy] = {
         task: {
             "answer": answers.get(task),
             **accuracy_of(table.filter(pl.col("task") == task)),
@@ -211,7 +328,7 @@ def lock_of(
     )
 
 
-def accuracy_of(table: pl.DataFrame) -> Json:
+def accuracy_of(table: pl.DataFrame) -> Accuracy:
     """Return the share of right answers with its 95 % interval by image."""
     sums = table.group_by("image").agg(pl.col("right", "asks").sum()).sort("image")
     share = shares(sums["right"].to_numpy(), sums["asks"].to_numpy())[0]
@@ -226,7 +343,7 @@ def accuracy_of(table: pl.DataFrame) -> Json:
 
 def _canaries(
     dataset: Dataset, folder: Path, table: pl.DataFrame, seed: int
-) -> list[Fields]:
+) -> list[Canary]:
     """Return questions drawn by seed, in whole images: id, right answer, and the judge's."""
     order = rng_for(seed, "canaries").permutation(
         table["image"].unique().sort().to_numpy()

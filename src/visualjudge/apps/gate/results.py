@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import escape, quoteattr
 
 from visualjudge.apps.gate.check import Check
-from visualjudge.apps.gate.lock import Lock
+from visualjudge.apps.gate.lock import Lock, TaskAccuracy
+from visualjudge.core.escaping import for_markdown, for_xml
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
 
@@ -25,31 +25,33 @@ def markdown(check: Check, lock: Lock) -> str:
 
 def _markdown(check: Check, lock: Lock) -> Iterator[str]:
     yield f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n"
-    yield from (f"- {reason}" for reason in check.reasons)
-    yield f"\nLocked: {lock.judge.get('model')}, answer **{lock.answer}**\n"
+    yield from (f"- {for_markdown(reason)}" for reason in check.reasons)
+    model = for_markdown(str(lock.judge.get("model")))
+    yield f"\nLocked: {model}, answer **{for_markdown(lock.answer)}**\n"
     yield "| Task | Answer | Accuracy | 95 % | Questions | Images |\n|---|---|---:|---|---:|---:|"
-    for task, row in {
-        "all": {"answer": lock.answer, **lock.accuracy},
-        **lock.tasks,
-    }.items():
+    whole: TaskAccuracy = {"answer": lock.answer, **lock.accuracy}
+    for task, row in {"all": whole, **lock.tasks}.items():
         ends = row.get("ci95")
         interval = (
             "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
         )
-        cells = (task, row.get("answer"), f"{100 * row['value']:.1f} %", interval)
-        yield (
-            "| "
-            + " | ".join(map(str, (*cells, row["questions"], row["images"])))
-            + " |"
+        cells = (
+            for_markdown(task),
+            for_markdown(str(row["answer"])),
+            f"{100 * row['value']:.1f} %",
+            interval,
+            str(row["questions"]),
+            str(row["images"]),
         )
+        yield f"| {' | '.join(cells)} |"
 
 
 def junit(check: Check) -> str:
     """Return JUnit XML with one test case, which fails where the gate does not hold."""
     reasons = "\n".join(check.reasons)
     failures = int(check.state != "holds")
-    failure = f"<failure message={quoteattr(check.state)}>{escape(reasons)}</failure>"
-    body = failure if failures else f"<system-out>{escape(reasons)}</system-out>"
+    failure = f'<failure message="{for_xml(check.state)}">{for_xml(reasons)}</failure>'
+    body = failure if failures else f"<system-out>{for_xml(reasons)}</system-out>"
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<testsuite name="visualjudge gate" tests="1" failures="{failures}">\n'

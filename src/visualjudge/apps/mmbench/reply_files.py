@@ -18,7 +18,7 @@ from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.workbooks import workbook_rows
-from visualjudge.formats.sample import read_table
+from visualjudge.formats.tables import read_table
 from visualjudge.runs.journal import read_records
 
 # Maximum number of characters in a workbook cell, counted in UTF-16 units as in spreadsheet

@@ -17,7 +17,7 @@ from typing import Literal
 
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.core.untrusted import open_file
-from visualjudge.formats.sample import bounded_lines
+from visualjudge.formats.tables import bounded_lines
 
 # Maximum length of an image cell that holds another row's index, as VLMEvalKit reads published
 # files.

@@ -54,7 +54,7 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
         found = dict(zip(drawn, study.rows_of(drawn), strict=True))
     else:
         found = dict.fromkeys(drawn, -1)
-        for row in shelf.select(State((("type", ("scoring",)),))):
+        for row in shelf.select(State((("type", ("scoring",)),), copies=True)):
             question = study.question(row)
             annotation = question.annotation_ids[0]
             for name in (annotation, f"{question.task}/{annotation}"):
@@ -123,7 +123,7 @@ def _facts(shelf: Shelf) -> list[Facts]:
 def _selected(shelf: Shelf, text: str) -> list[int]:
     """Return the rows of the questions that ``text`` selects."""
     if not text:
-        return sorted(shelf.select(State()))
+        return sorted(shelf.select(State(copies=True)))
     if not text.startswith("{"):
         raise UsageError(
             f"this study asks the questions of a grid's address ({text}), which 1.1 does not read; "

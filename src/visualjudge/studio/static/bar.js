@@ -40,7 +40,7 @@ class Bar extends HTMLElement {
     for (const link of document.querySelectorAll("a[data-keeps-filters]")) link.search = filters();
   }
 
-  show({ total, of, facets }) {
+  show({ total, of, copies, facets }) {
     this.querySelector(".total").textContent = `${total === of ? "" : `${count(total)} of `}${count(of)} ${of === 1 ? "question" : "questions"}`;
     const chips = facets.flatMap((facet) => facet.chosen.map((value) => {
       const label = facet.values.find((v) => v.value === value)?.label ?? value;
@@ -50,8 +50,15 @@ class Bar extends HTMLElement {
     if (chips.length > 1 || (chips.length && this.words.value)) {
       chips.push(h("button", { type: "button", class: "chip clear", onclick: () => { this.words.value = ""; update((next) => { for (const key of [...next.keys()]) if (key !== "sort") next.delete(key); }); } }, "Clear all"));
     }
-    this.querySelector(".chips").replaceChildren(...chips);
+    this.querySelector(".chips").replaceChildren(...chips, ...(copies.number ? [this.probes(copies)] : []));
     this.querySelector(".drawer-button").textContent = chips.length ? `Filters (${facets.reduce((n, f) => n + f.chosen.length, 0)})` : "Filters";
+  }
+
+  /** Copies made by probes are in no count, as in the report, unless asked for. */
+  probes({ shown, number }) {
+    const text = shown ? "probes shown" : `probes hidden: ${count(number)}`;
+    const title = shown ? "Hide the questions that probes changed" : "Show the questions that probes changed; the report counts none of them";
+    return h("button", { type: "button", class: "chip clear", title, "aria-pressed": String(shown), onclick: () => update((next) => { for (const name of ["probe", "group"]) next.delete(name); set(next, "probes", shown ? "" : "shown"); }) }, text);
   }
 }
 

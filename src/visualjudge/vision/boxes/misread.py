@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import cos, sin
 
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.record import Detections, corners
-from visualjudge.vision.rows import Misreading
+from visualjudge.vision.rows import Misreading, letterboxes
 
 
 def _each(
@@ -39,6 +41,32 @@ def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
     return scaled(found, truth)
 
 
+def _moved(found: Detections, factor: float, right: float, down: float) -> Detections:
+    change = _each(
+        lambda x1, y1, x2, y2: (
+            (x1 - right) / factor,
+            (y1 - down) / factor,
+            (x2 - right) / factor,
+            (y2 - down) / factor,
+        )
+    )
+    return change(found, found)
+
+
+def _turned(found: Detections, _truth: Detections) -> Detections:
+    items = []
+    for item in found.items:
+        if item.score is None:
+            raise DataError("score: is missing")
+        x1, y1, x2, y2 = item.xyxy
+        across, down = abs(cos(item.score)), abs(sin(item.score))
+        width = (x2 - x1) * across + (y2 - y1) * down
+        height = (x2 - x1) * down + (y2 - y1) * across
+        x, y = (x1 + x2 - width) / 2, (y1 + y2 - height) / 2
+        items.append(replace(item, xyxy=(x, y, x + width, y + height), extent=None))
+    return found.with_items(items)
+
+
 MISREADINGS = (
     Misreading(
         "coordinates are y before x", _each(lambda x1, y1, x2, y2: (y1, x1, y2, x2))
@@ -66,5 +94,9 @@ MISREADINGS = (
         "boxes are [x1, y1, x2, y2] and were read as [centre x, centre y, width, height]",
         _each(lambda x1, y1, x2, y2: ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1)),
     ),
-    Misreading("boxes refer to an image of another size", _at_size_of_truth),
+    Misreading("the confidence is an angle in radians", _turned),
+    Misreading(
+        "boxes refer to an image of another size", _at_size_of_truth, fitted=True
+    ),
+    *letterboxes(_moved),
 )

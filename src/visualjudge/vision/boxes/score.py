@@ -38,6 +38,11 @@ def box_f1_by_class(
     return labelled_f1_by_class(prediction, truth, box_similarity, labels)
 
 
+def note(_pairs: object, _options: object) -> tuple[str]:
+    """Return how the score is made."""
+    return ("mean F1 over IoU .50 to .95, matched within a label",)
+
+
 def box_similarity(found: Sequence[Detection], real: Sequence[Detection]) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd region."""
     ours, theirs = (corners(Detections(tuple(side))) for side in (found, real))

@@ -68,6 +68,7 @@ DETECTION = PredictionType(
             score.box_f1,
             frozenset({"class_of_interest"}),
             score.box_f1_by_class,
+            score.note,
         ),
     ),
     errors=items.item_errors(

@@ -1,4 +1,4 @@
-"""A common mistake in depth maps: disparities instead of depths."""
+"""Common mistakes in depth maps: disparities instead of depths, and other units."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ def _inverse(found: DepthMap, _truth: DepthMap) -> DepthMap:
     return replace(found, inverse=not found.inverse)
 
 
-# Scale a map so that its median equals that of the truth.
+def _unit(name: str, factor: float) -> Misreading:
+    return Misreading(
+        f"predictions are in {name}, and the truth is not",
+        lambda found, _truth: replace(found, values=found.values * factor),
+    )
+
+
 MISREADINGS = (
     Misreading(
         "predictions are disparities, or depths that are read as such (--pred-inverse)",
         _inverse,
     ),
+    _unit("millimetres", 1e-3),
+    _unit("centimetres", 1e-2),
+    _unit("metres", 1e3),
+    _unit("values of 1/256 metre", 1 / 256),
 )

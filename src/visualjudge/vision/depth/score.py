@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
@@ -10,6 +13,8 @@ from visualjudge.vision.depth.record import DepthMap
 
 ALIGNMENTS = ("none", "median", "affine")
 RATIO = 1.25
+# Factors between predictions and truth in one unit.
+SAME_UNIT = 0.5, 2.0
 
 
 def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> float:
@@ -52,6 +57,34 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         np.maximum(found / real, real / np.where(found > 0, found, 1)) < RATIO
     )
     return int(np.count_nonzero(near)) / total
+
+
+def note(
+    pairs: Sequence[tuple[DepthMap, DepthMap]], options: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return how the score is made, and the factor that the alignment divides out if predictions
+    and truth are not in one unit.
+    """
+    align = options.get("align") or "median"
+    how = f"δ1 after align={align}"
+    factors = []
+    for found, real in pairs:
+        both = _positive(real) & _positive(found)
+        if both.any():
+            factors.append(
+                np.median(_depth(real, both)) / np.median(_depth(found, both))
+            )
+    if align == "none" or not factors:
+        return (how,)
+    factor = float(np.median(factors))
+    how += f", which scales each prediction: by {factor:.4g} in the middle"
+    if SAME_UNIT[0] <= factor <= SAME_UNIT[1] or pairs[0][0].inverse:
+        return (how,)
+    return (
+        how,
+        f"the predictions are not in the unit of the truth: {factor:.4g} times they are; the "
+        f"default, align={align}, divides that out; align=none scores it",
+    )
 
 
 def log_depths(

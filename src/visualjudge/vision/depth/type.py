@@ -38,7 +38,9 @@ DEPTH = PredictionType(
         ("turbo", "Depth in turbo colours", draw.DepthStyle("turbo")),
         ("gray", "Depth in grey", draw.DepthStyle("gray")),
     ),
-    metrics=(Metric("depth", "delta1", score.delta1, frozenset({"align"})),),
+    metrics=(
+        Metric("depth", "delta1", score.delta1, frozenset({"align"}), note=score.note),
+    ),
     errors=(
         ErrorType("depth", "scale", errors.scale, matched=matched.scale),
         ErrorType("depth", "blur", errors.blur, matched=matched.blur),

@@ -122,8 +122,8 @@ RESTORATION = replace(
     ),
     encodings=(replace(GENERATION.encodings[0], type="restoration"),),
     metrics=(
-        Metric("restoration", "ssim", score.ssim),
-        Metric("restoration", "psnr", score.psnr),
+        Metric("restoration", "ssim", score.ssim, note=score.ssim_note),
+        Metric("restoration", "psnr", score.psnr, note=score.psnr_note),
     ),
     errors=(
         ErrorType(

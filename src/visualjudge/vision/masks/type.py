@@ -17,6 +17,7 @@ from visualjudge.vision.masks import (
     errors_matched as matched,
     faults,
     features,
+    misread,
     record,
     score,
     texts,
@@ -150,6 +151,7 @@ INSTANCE = PredictionType(
             title="Grid as characters",
         ),
     ),
+    misreadings=misread.MISREADINGS,
     metrics=(
         Metric(
             "instance",
@@ -157,6 +159,7 @@ INSTANCE = PredictionType(
             score.mask_f1,
             frozenset({"class_of_interest"}),
             score.mask_f1_by_class,
+            score.instance_note,
         ),
     ),
     errors=(
@@ -271,7 +274,7 @@ SEMANTIC = PredictionType(
             title="Grid as characters and masks",
         ),
     ),
-    metrics=(Metric("semantic", "miou", score.mean_iou),),
+    metrics=(Metric("semantic", "miou", score.mean_iou, note=score.semantic_note),),
     errors=(
         ErrorType(
             "semantic",
@@ -351,7 +354,8 @@ REFERRING = PredictionType(
             title="Polygons and outlined mask",
         ),
     ),
-    metrics=(Metric("referring", "iou", score.region_iou),),
+    misreadings=misread.MISREADINGS,
+    metrics=(Metric("referring", "iou", score.region_iou, note=score.region_note),),
     errors=(
         ErrorType(
             "referring",

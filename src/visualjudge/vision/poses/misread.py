@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from visualjudge.vision.poses.record import People
 from visualjudge.vision.poses.skeleton import MIRRORED
-from visualjudge.vision.rows import Misreading
+from visualjudge.vision.rows import Misreading, letterboxes
 
 _OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
 
@@ -29,10 +31,21 @@ def _y_before_x(found: People, _truth: People) -> People:
     )
 
 
+def _moved(found: People, factor: float, right: float, down: float) -> People:
+    shift = np.array([right, down, 0])
+    return People(
+        tuple(
+            replace(item, keypoints=(item.keypoints - shift) / [factor, factor, 1])
+            for item in found.items
+        )
+    )
+
+
 MISREADINGS = (
     Misreading("coordinates are y before x", _y_before_x),
     Misreading(
         "left and right keypoints are exchanged",
         lambda found, _truth: _rows(found, _OTHER_SIDE),
     ),
+    *letterboxes(_moved),
 )

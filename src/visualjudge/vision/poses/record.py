@@ -33,9 +33,11 @@ class Person:
 
     @property
     def present(self) -> BoolArray:
-        """Whether each keypoint is present: v ≠ 0, and not x = y = 0. Shape (17,)."""
+        """Whether each keypoint is labelled: v > 0, as in COCO's evaluation, and not x = y = 0.
+        Shape (17,).
+        """
         x, y, v = self.keypoints.T
-        return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
+        return np.asarray((v > 0) & ~((x == 0) & (y == 0)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -107,6 +108,14 @@ def _shares_in(people: list[Person], crowd: Person) -> list[float]:
         inside = (x >= x1) & (x <= x2) & (y >= y1) & (y <= y2)
         shares.append(float(inside.mean()) if inside.size else 0.0)
     return shares
+
+
+def note(pairs: Sequence[tuple[People, People]], _options: object) -> tuple[str]:
+    """Return how the score is made, and for how many people an area is assumed."""
+    people = [person for _, truth in pairs for person in truth.items]
+    bare = sum(not person.area for person in people)
+    assumed = f"; {bare} of {len(people)} people have no area: {BOX_TO_AREA} × the box"
+    return (f"mean F1 over OKS .50 to .95 (COCO's σ){assumed if bare else ''}",)
 
 
 def coco_annotation(person: Person) -> dict[str, Any]:

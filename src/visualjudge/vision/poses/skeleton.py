@@ -3,6 +3,10 @@
 Source: COCO's person keypoint category and pycocotools' ``Params.kpt_oks_sigmas``.
 """
 
+from collections.abc import Sequence
+
+from visualjudge.core.errors import DataError
+
 KEYPOINT_NAMES = (
     "nose",
     "left_eye",
@@ -37,3 +41,20 @@ OKS_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072,
     0.062, 0.062, 0.107, 0.107, 0.087, 0.087, 0.089, 0.089,
 )  # fmt: skip
+
+
+def check_names(names: Sequence[object]) -> None:
+    """Refuse names of keypoints that are not COCO's in COCO's order, by which they are read.
+
+    Raises
+    ------
+    DataError
+        If one differs, in more than case and separators.
+    """
+    plain = ["".join(filter(str.isalnum, str(name).lower())) for name in names]
+    for place, (name, known) in enumerate(zip(plain, KEYPOINT_NAMES, strict=False), 1):
+        if name != known.replace("_", ""):
+            raise DataError(
+                f"must be the 17 of COCO in their order; number {place} must be {known}, got "
+                f"{names[place - 1]!r:.40}"
+            )

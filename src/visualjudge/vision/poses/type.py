@@ -64,7 +64,7 @@ KEYPOINT = PredictionType(
             ("text_coco_style", "Keypoints in COCO order", TextStyle("coco_list")),
         ),
     ),
-    metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1),),
+    metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1, note=score.note),),
     errors=(
         ErrorType(
             "keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter

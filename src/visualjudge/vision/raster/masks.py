@@ -10,12 +10,13 @@ import cv2
 import numpy as np
 from hotcoco import mask as coco_mask
 from numpy.typing import NDArray
+from PIL import Image
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Mask, Size
 from visualjudge.vision import fields
-from visualjudge.vision.raster.images import largest_channel, read_samples
+from visualjudge.vision.raster.images import largest_channel, opened, stored_samples
 from visualjudge.vision.raster.limits import (
     LARGEST_VERTEX,
     LONGEST_OUTLINE,
@@ -134,7 +135,10 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     DataError
         If the file cannot be read, has another size, or is a photograph rather than a mask.
     """
-    samples, mode = read_samples(path, size)
+    with opened(path) as image:
+        if size is not None and size != image.size[::-1]:
+            fields.check_size(str(path), image.size[::-1], size)
+        samples, mode = mask_samples(image), image.mode
     if mode in ("RGBA", "LA"):  # drawn only in the alpha channel, it has no white
         colours, alpha = samples[:, :, :-1], samples[:, :, -1]
         if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
@@ -163,6 +167,25 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
             f"of {top}"
         )
     return mask_from_array(values > top / 2)
+
+
+def mask_samples(image: Image.Image) -> NDArray[Any]:
+    """Return the samples of a mask in an opened file, H×W or H×W×C. Where it has a palette they are
+    colours, because a writer may list white first.
+
+    Raises
+    ------
+    DataError
+        If two colours are equally bright, so that neither is the mask's.
+    """
+    if image.mode not in ("P", "PA"):
+        return stored_samples(image)
+    colours = np.asarray(image.convert("RGB"))
+    bright = largest_channel(colours)
+    count = len(np.unique(colours.reshape(-1, 3), axis=0))
+    if count > len(distinct_values(bright)):
+        raise DataError(f"must be black and white, got a palette of {count} colours")
+    return bright
 
 
 def distinct_values(values: NDArray[Any]) -> list[int]:

@@ -80,7 +80,7 @@ class CocoImages:
         sides = [[side.items_by_label() for side in pair] for pair in images]
         labels = sorted({label for pair in sides for side in pair for label in side})
         self._codes = {label: k for k, label in enumerate(labels)}
-        self._evaluations: dict[tuple[float, ...], COCOeval] = {}
+        self._evaluations: dict[tuple[int, tuple[float, ...]], COCOeval] = {}
         self._truth = COCO(
             {
                 "images": [{"id": k} for k in range(self.count)],
@@ -90,6 +90,8 @@ class CocoImages:
                 "annotations": list(self._annotations([truth for _, truth in sides])),
             }
         )
+        # Number of predictions of the fullest image.
+        self._largest = max((pair[0].count or 0 for pair in images), default=0)
         found = list(self._annotations([found for found, _ in sides]))
         if not all(
             isinstance(item["score"], int | float | np.number) for item in found
@@ -103,7 +105,7 @@ class CocoImages:
         self, thresholds: Sequence[float] = COCO_THRESHOLDS
     ) -> float | None:
         """Return AP, or None if no ground truth must be found."""
-        evaluation = self._evaluated(*thresholds)
+        evaluation = self._evaluated(self._ranked.most, *thresholds)
         evaluation.accumulate()
         assert evaluation.eval is not None, "it was accumulated"
         values = evaluation.eval["precision"]
@@ -112,11 +114,11 @@ class CocoImages:
 
     def matches(self, threshold: float) -> tuple[FloatArray, BoolArray, int]:
         """Return the confidences of the predictions that count, shape (n,), whether they are right
-        at one IoU (OKS), and the number of ground truths to find.
+        at one IoU (OKS), and the number of ground truths to find. The most detections of an image
+        are a rule of AP alone.
         """
-        images = [
-            one for one in self._evaluated(threshold).eval_imgs if one is not None
-        ]
+        evaluation = self._evaluated(max(self._largest, 1), threshold)
+        images = [one for one in evaluation.eval_imgs if one is not None]
         scores = np.array(
             [score for one in images for score in one["dtScores"]], np.float64
         )
@@ -145,9 +147,10 @@ class CocoImages:
                         **self._ranked.annotation(item),
                     }
 
-    def _evaluated(self, *thresholds: float) -> COCOeval:
-        if thresholds in self._evaluations:
-            return self._evaluations[thresholds]
+    def _evaluated(self, most: int, *thresholds: float) -> COCOeval:
+        known = self._evaluations.get((most, thresholds))
+        if known is not None:
+            return known
         if _PROCESS and _PROCESS[0] != os.getpid():
             raise RunError(
                 "AP cannot be computed in a process forked after one: hotcoco's threads are not "
@@ -157,6 +160,6 @@ class CocoImages:
         evaluation = COCOeval(self._truth, self._found, self._ranked.kind)
         parameters = evaluation.params
         parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
-        parameters.max_dets, parameters.iou_thrs = [self._ranked.most], list(thresholds)
+        parameters.max_dets, parameters.iou_thrs = [most], list(thresholds)
         evaluation.evaluate()
-        return self._evaluations.setdefault(thresholds, evaluation)
+        return self._evaluations.setdefault((most, thresholds), evaluation)

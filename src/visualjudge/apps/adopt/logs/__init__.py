@@ -17,7 +17,7 @@ from visualjudge.apps.adopt.logs import (
     promptfoo,
     vlmevalkit,
 )
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, UsageError, of_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,13 @@ LOGS: Mapping[str, Log] = {
         promptfoo.rows,
         frozenset(("evalId", "config", "shareableUrl")),
         UNIT,
+    ),
+    "promptfoo-lines": Log(
+        "results of promptfoo (--output x.jsonl)",
+        (".jsonl",),
+        frozenset(("promptIdx", "testIdx", "provider")),
+        promptfoo.rows,
+        scale=UNIT,
     ),
     "pipeline": Log(
         "results of visualjudge pipeline (.jsonl)",
@@ -116,8 +123,7 @@ def rows_of(log: Log, path: Path, content: Any) -> list[dict[str, Any]]:
         ValueError,
     ) as error:
         # An unforeseen error in reading a foreign file is reported as an error of that file.
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise DataError(f"{path}: is not {log.help}: {reason}") from error
+        raise DataError(f"{path}: is not {log.help}: {of_format(error)}") from error
     if not rows:
         raise DataError(f"{path}: holds no verdict, although it is {log.help}")
     return rows

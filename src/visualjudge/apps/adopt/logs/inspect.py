@@ -4,6 +4,7 @@ scorer for each sample. A sample that failed is a failed verdict.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,13 @@ def rows(path: Path, log: Any) -> list[Json]:
     about, samples = log.get("eval"), log["samples"]
     if not isinstance(about, dict) or not samples:
         raise DataError(f"{path}: header.json: must describe an eval with samples")
+    status = log.get("status", "success")
+    if status != "success":
+        warnings.warn(
+            f"{path}: must have status success, got {status!r}: the evaluation did not finish, and "
+            f"the {len(samples)} samples that it has are read",
+            stacklevel=2,
+        )
     targets = [target for target in map(_target, samples) if target is not None]
     letters = [
         is_answer(target) or (len(target) == 1 and target.isalpha())

@@ -13,6 +13,7 @@ import orjson
 
 from visualjudge.apps.adopt.files import at, log_row
 from visualjudge.core.jsons import Json
+from visualjudge.formats.samples import warn_once
 
 GRADED = (
     *(
@@ -29,13 +30,17 @@ GRADED = (
 
 
 def rows(path: Path, log: Any) -> Iterator[Json]:
-    """Yield the rows of all results."""
-    results = at(log, "results.results")
+    """Yield the rows of all results: of the object of --output x.json, or of the lines of x.jsonl."""
+    results = at(log, "results.results") if isinstance(log, dict) else log
     prompts = {at(result, "prompt.label") for result in results}
     graded = any(_graded(result) for result in results)
     items: dict[bytes, str] = {}
     asked: Counter[tuple[str, str]] = Counter()
-    for result in results:
+    ungraded = []
+    for number, result in enumerate(results, 1):
+        if graded and not _graded(result):
+            ungraded.append(f"result {number}")
+            continue
         provider = at(result, "provider.label") or at(result, "provider.id", "provider")
         # Of one provider, each prompt is a judge or a source of its own.
         own = f" {at(result, 'prompt.label')}" if len(prompts) > 1 else ""
@@ -50,6 +55,8 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
             yield log_row(
                 known | row, result.get("vars"), at(result, "testCase.metadata")
             )
+
+    warn_once(path, "no model graded it, so it is left out", ungraded)
 
 
 # Return the graded assertions; of a result that failed, those that were asked for.

@@ -1,1 +1,0 @@
-"""Decisions about single predictions and models, from verdicts of a judge with known answers."""

@@ -1,0 +1,402 @@
+"""From which score of a judge predictions may be accepted, task by task.
+
+Of the predictions that the judge scored and whose true score is known, those below ``bad_below``
+are bad. The lowest score is chosen at which the share of bad predictions among the accepted ones
+is at most ``risk`` with 95 % confidence, images being the unit.
+
+The method is Learn then Test (Angelopoulos, Bates, Candès, Jordan & Lei 2021) with one fixed
+sequence: scores are tested from strict to lenient, each by Clopper and Pearson's upper bound for
+the effective number of independent cases (Korn & Graubard 1998). Half of the 5 % belongs to the
+score that accepts 15 % of the predictions, half to the one that accepts 40 %. What a test has is
+passed on to the next score if it succeeds and is lost if not (the fallback procedure, Wiens
+2003). So a usable range is reached although the strictest scores are the bad ones.
+
+With a base rate, bad predictions are weighted to that share of all: a study of controlled errors
+has more of them than the predictions to accept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.estimate import LEVEL, ratio, share_ends
+from visualjudge.analysis.figure_text import number, percent
+from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.table_layout import Layout, grid, named
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.jsons import Json
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+
+STARTS = (0.15, 0.4)
+"""Shares of the predictions that the scores accept among which the level is divided."""
+STEPS = 30
+MOST_IMAGES = 100_000
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The score chosen for the predictions of one task, or of all; None if no score keeps the
+    risk. Then ``images_needed`` is about how many such images would probably have one (None: no
+    score has a smaller share of bad predictions).
+    """
+
+    task: str
+    threshold: float | None
+    images_needed: int | None = None
+
+    @property
+    def lack(self) -> str:
+        """What a score would need."""
+        if self.images_needed is None:
+            return "no score has a smaller share of bad ones: another judge is needed"
+        return f"it needs about {self.images_needed:,} images"
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedPart:
+    """What accepting from ``threshold`` does to the predictions of one part: ``accepted``,
+    ``bad_accepted`` and ``recall`` are shares of all, of the accepted and of the good predictions.
+    """
+
+    part: str
+    threshold: float
+    accepted: float
+    bad_accepted: float | None
+    bound: float | None
+    """Upper bound of ``bad_accepted`` by image, 95 % one-sided."""
+    recall: float | None
+    predictions: int
+    images: int
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The answer of ``accept``: a score for each task or, if ``pooled``, one for all.
+
+    ``parts`` are the figures at these scores, of all predictions if ``pooled``, and of each task
+    and its error types; ``curve`` those at other scores. ``tasks`` are the tasks studied.
+    """
+
+    judge: str
+    risk: float
+    bad_below: float
+    base_rate: float | None
+    pooled: bool
+    chosen: tuple[Chosen, ...]
+    parts: tuple[AcceptedPart, ...]
+    curve: tuple[AcceptedPart, ...]
+    tasks: tuple[str, ...]
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The score of each task that has one."""
+        scores = {
+            row.task: row.threshold for row in self.chosen if row.threshold is not None
+        }
+        if ALL in scores:
+            return dict.fromkeys(self.tasks, scores[ALL])
+        return scores
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence, or one for each kind of task."""
+        each = "" if len(self.chosen) == 1 else "of each task, "
+        promise = (
+            f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
+            f"(below {self.bad_below:g}; 95 % confidence)"
+        )
+        if not self.thresholds:
+            lacks = _listed((row.task, row.lack) for row in self.chosen)
+            return f"{self.judge}: no score keeps the promise that {promise}; {lacks}"
+        scores = [row for row in self.chosen if row.threshold is not None]
+        score = _listed((row.task, f"{row.threshold:g}") for row in scores)
+        sentences = [
+            f"{self.judge}: accept predictions from a score of {score}: {promise}"
+        ]
+        if len(self.chosen) == 1:
+            share = percent(self.parts[0].accepted)
+            good = percent(self.parts[0].recall or 0.0)
+            sentences.append(f"{share} are accepted, {good} of the good ones")
+        lacks = _listed(
+            (row.task, row.lack) for row in self.chosen if row.threshold is None
+        )
+        if lacks:
+            sentences.append(f"No score keeps it for {lacks}")
+        return ". ".join([*sentences, *self._tasks_at_risk()])
+
+    def _tasks_at_risk(self) -> Iterator[str]:
+        """Yield what one score for all tasks does not promise of single ones."""
+        if not self.pooled or len(self.tasks) == 1:
+            return
+        rows = [row for row in self.parts if row.part in self.tasks]
+        broken = [row for row in rows if (row.bad_accepted or 0.0) > self.risk]
+        if broken:
+            shares = _listed((row.part, percent(row.bad_accepted)) for row in broken)
+            yield f"By task the risk is not kept: {shares}"
+        unproven = [
+            row.part
+            for row in rows
+            if row not in broken and (row.bound or 1) > self.risk
+        ]
+        if unproven:
+            yield f"It is not shown by itself for {', '.join(unproven)}"
+
+    def json(self) -> Json:
+        """Return all fields, the score of each task and the sentence."""
+        return {
+            "answer": self.sentence,
+            "thresholds": self.thresholds,
+            **asdict(self),
+        }
+
+    def __str__(self) -> str:
+        several = len(self.chosen) > 1
+        rows = [row for row in self.parts if not several or row.part in self.tasks]
+        tables = [grid(PART, rows, title="At the chosen score")] if rows else []
+        if not several:
+            tables.append(grid(PART, self.curve, title="Other scores"))
+        return "\n".join([self.sentence, *(table.text() for table in tables)])
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> str:
+    """Return what is said of each task, after its name if it is one of several."""
+    return "; ".join(said if task == ALL else f"{task} {said}" for task, said in rows)
+
+
+PART = Layout[AcceptedPart](
+    named("part", "Part"),
+    named("threshold", "From", "{:g}".format),
+    named("accepted", "Accepted", percent),
+    named("bad_accepted", "Bad of these", percent),
+    named("bound", "At most", percent),
+    named("recall", "Of the good", percent),
+    named("predictions", "Predictions", number),
+)
+
+
+def predictions_of(study: Study, run: int = 0) -> pl.DataFrame:
+    """Return one row per prediction that a scoring question shows (a class of it, where the
+    question names one): the mean ``score`` of its readable verdicts, null if there is none, its
+    ``truth``, and the ``id`` of such a question.
+    """
+    asked = study.joined[run].filter(pl.col("kind") == "scoring")
+    if asked.is_empty():
+        raise DataError(
+            f"{study.runs[run].name}: must have verdicts on scoring questions, got none"
+        )
+    return (
+        asked.with_columns(
+            annotation=pl.col("annotations").list.first().cast(pl.String),
+            source=pl.col("sources").list.first().cast(pl.String),
+            number=pl.when("usable").then("number"),
+        )
+        .group_by(
+            "task", "image", "cluster", "annotation", "classes", maintain_order=True
+        )
+        .agg(
+            pl.col("source", "error_type", "id").first(),
+            score=pl.col("number").mean(),
+            truth=pl.col("truth").first(),
+        )
+        .with_columns(pl.col("task", "image", "classes", "error_type").cast(pl.String))
+    )
+
+
+def accept(
+    study: Study,
+    *,
+    bad_below: float = 5.0,
+    risk: float = 0.05,
+    base_rate: float | None = None,
+    pooled: bool = False,
+) -> Acceptance:
+    """Find the score from which the judge of the study's first run may accept predictions: of each
+    task or, if ``pooled``, of all tasks together.
+
+    Raises
+    ------
+    UsageError
+        If ``risk`` or ``base_rate`` is not between 0 and 1.
+    DataError
+        If the run has no verdicts on scoring questions, or all or none of the predictions are bad
+        although a base rate is given.
+    """
+    for name, value in (
+        ("--risk (risk)", risk),
+        ("--base-rate (base_rate)", base_rate),
+    ):
+        if value is not None and not 0 < value < 1:
+            raise UsageError(f"{name} must be between 0 and 1, got {value:g}")
+    table = predictions_of(study).drop_nulls("truth")
+    if not table["score"].count():
+        raise DataError(
+            f"{study.runs[0].name}: must have readable scores of predictions with a known true "
+            "score, got none"
+        )
+    tasks = tuple(table["task"].unique().sort())
+    chosen: list[Chosen] = []
+    parts: list[AcceptedPart] = []
+    curve: list[AcceptedPart] = []
+    for name in (ALL,) if pooled else tasks:
+        rows = table if pooled else table.filter(task=name)
+        alone = len(tasks) == 1
+        cases = Cases.of(rows, bad_below, base_rate)
+        choice = chosen_score(cases, risk, ALL if alone else name)
+        chosen.append(choice)
+        if choice.threshold is not None:
+            parts += _parts(rows, cases, choice.threshold, choice.task)
+        curve += [cases.part(choice.task, score) for score in cases.quantiles(11)]
+    return Acceptance(
+        study.runs[0].name,
+        risk,
+        bad_below,
+        base_rate,
+        pooled,
+        tuple(chosen),
+        tuple(parts),
+        tuple(curve),
+        tasks,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Predictions: their image (0, 1, …), score (−∞ without one), whether bad, and weight, (n,)
+    each.
+    """
+
+    image: IntArray
+    score: FloatArray
+    bad: BoolArray
+    weight: FloatArray
+
+    @classmethod
+    def of(
+        cls, table: pl.DataFrame, bad_below: float, base_rate: float | None
+    ) -> Cases:
+        bad = (table["truth"] < bad_below).to_numpy()
+        share = float(bad.mean())
+        weight = np.ones(bad.size)
+        if base_rate is not None:
+            if share in (0.0, 1.0):
+                words = "none" if share == 0 else "all"
+                raise DataError(
+                    f"--base-rate: must have good and bad predictions, but {words} of {bad.size} "
+                    f"are below {bad_below:g}"
+                )
+            weight = np.where(bad, base_rate / share, (1 - base_rate) / (1 - share))
+        image = table["cluster"].rank("dense").to_numpy().astype(np.int64) - 1
+        score = table["score"].fill_null(-math.inf).to_numpy()
+        return cls(image, score, bad, weight)
+
+    def only(self, rows: BoolArray) -> Cases:
+        """Return some of the predictions, with their weights."""
+        image = np.unique(self.image[rows], return_inverse=True)[1]
+        return Cases(image, self.score[rows], self.bad[rows], self.weight[rows])
+
+    def score_at(self, share: float) -> float:
+        """Return the score from which ``share`` of the predictions are accepted, or a little
+        more.
+        """
+        return float(np.quantile(self.score, 1 - share, method="inverted_cdf"))
+
+    def quantiles(self, count: int) -> list[float]:
+        """Return scores from the strictest to the most lenient."""
+        scores = np.unique(self.score[np.isfinite(self.score)])
+        shares = np.linspace(0, 1, count)
+        at = (
+            np.quantile(scores, shares, method="inverted_cdf")
+            if scores.size
+            else scores
+        )
+        return [float(score) for score in np.unique(at)[::-1]]
+
+    def bound(self, threshold: float, tail: float = LEVEL) -> tuple[float, float]:
+        """Return the share of bad predictions among those from ``threshold``, and its upper bound
+        by image, of level 1 − ``tail``.
+        """
+        weight = self.weight * (self.score >= threshold)
+        bad = np.bincount(self.image, weight * self.bad).astype(np.float64)
+        accepted = np.bincount(self.image, weight).astype(np.float64)
+        value, spread = ratio(bad[accepted > 0], accepted[accepted > 0])
+        if not bad.any():
+            # One more bad prediction would weigh as much as any; a hundred images without one bound
+            # only what they could have shown.
+            heaviest = float(self.weight[self.bad].max()) if self.bad.any() else 1.0
+            cases = min(float(spread.effective[0]), weight.sum() / heaviest)
+            return 0.0, 1 - tail ** (1 / max(cases, 1e-9))
+        cases_cap = np.array([weight.sum() ** 2 / (weight**2).sum()])
+        return float(value[0]), float(share_ends(value, spread, cases_cap, tail)[1][0])
+
+    def part(self, name: str, threshold: float) -> AcceptedPart:
+        """Return the figures of accepting from ``threshold``."""
+        accepted = self.score >= threshold
+        good = ~self.bad
+        share, bound = self.bound(threshold) if accepted.any() else (None, None)
+        return AcceptedPart(
+            name,
+            threshold,
+            float(self.weight[accepted].sum() / self.weight.sum()),
+            share,
+            bound,
+            float((accepted & good).sum() / good.sum()) if good.any() else None,
+            self.score.size,
+            int(np.unique(self.image).size),
+        )
+
+
+def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
+    """Return the lowest score whose test succeeds, from strict to lenient."""
+    levels: dict[float, float] = {}
+    for share in np.linspace(STARTS[0], 1, STEPS):
+        levels.setdefault(cases.score_at(share), 0.0)
+    for share in STARTS:
+        start = cases.score_at(share)
+        levels[start] = levels.get(start, 0.0) + LEVEL / len(STARTS)
+    scores = sorted((score for score in levels if math.isfinite(score)), reverse=True)
+    chosen = None
+    level = 0.0
+    for score in scores:
+        level += levels[score]
+        if level and cases.bound(score, level)[1] <= risk:
+            chosen = score
+        else:
+            level = 0.0
+    needed = None if chosen is not None else _images_needed(cases, risk, scores)
+    return Chosen(task, chosen, needed)
+
+
+def _images_needed(cases: Cases, risk: float, scores: Iterable[float]) -> int | None:
+    """Return how many such images the score needs that needs the fewest; None if no score has a
+    smaller share of bad predictions.
+    """
+    images = int(cases.image.max()) + 1
+    needed = math.inf
+    for score in scores:
+        share, bound = cases.bound(score, LEVEL / len(STARTS))
+        if share < risk:
+            # the width shrinks with the root of the images, or with them where none is bad
+            times = ((bound - share) / (risk - share)) ** (2 if share else 1)
+            needed = min(needed, images * max(times, 1.1))
+    return math.ceil(needed) if needed <= MOST_IMAGES else None
+
+
+def _parts(
+    table: pl.DataFrame, cases: Cases, threshold: float, name: str
+) -> Iterator[AcceptedPart]:
+    """Yield the figures of the predictions, and of each of their tasks and error types."""
+    yield cases.part(name, threshold)
+    several = table["task"].n_unique() > 1
+    columns = ("task", "error_type") if several else ("error_type",)
+    for column in columns:
+        for value in table[column].unique().sort():
+            rows = (table[column] == value).to_numpy()
+            within = "" if name == ALL else f"{name}, "
+            part = value if column == "task" else f"{within}error type {value}"
+            yield cases.only(rows).part(part, threshold)

@@ -1,0 +1,195 @@
+"""Tables, JSON, texts and pickles of strangers."""
+
+from __future__ import annotations
+
+import csv
+import pickle
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from io import TextIOWrapper
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from visualjudge.core import jsons
+from visualjudge.core.errors import (
+    DataError,
+    UsageError,
+)
+from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
+from visualjudge.core.untrusted import open_file, read_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is not JSON; the message names the line.
+    """
+    return jsons.lenient(read_file(path, "table").removeprefix(BOM_UTF8), str(path))
+
+
+# Unpickler of plain data. It rejects imported names, through which pickles could run code.
+class _DataOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(
+            f"it names {module}.{name}, which is not plain data"
+        )
+
+
+def read_pickle(path: Path) -> Any:
+    """Read a pickle of plain data (lists, dicts, strings, numbers) without executing anything in
+    it.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is larger than 1 GiB, is not a pickle, or contains more than
+        plain data.
+    """
+    with open_file(path, "table") as file:
+        try:
+            value = _DataOnly(file, encoding="latin1").load()
+        except Exception as error:  # an unpickler of a damaged file raises anything
+            raise DataError(
+                f"{path}: must be a pickle of plain data: {error}"
+            ) from None
+    if is_deep(value):
+        raise DataError(f"{path}: must be nested at most {DEEPEST_JSON} levels deep")
+    return value
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """Read the rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an
+    array of objects).
+
+    Raises
+    ------
+    DataError
+        If the file is missing or malformed; the message names the line.
+    """
+    if path.suffix.lower() == ".json":
+        content = read_json(path)
+        rows = list(content.values()) if isinstance(content, dict) else content
+        jsons.check_kinds(str(path), rows, [dict])
+        return rows
+    return list(table_rows(path))
+
+
+def table_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a ``.csv``, ``.tsv`` or ``.jsonl`` file as they are read.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_table` does.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
+        for number, line in enumerate(_lines(path), 1):
+            if line.strip():
+                value = jsons.lenient(line, str(path), number)
+                jsons.check_kinds(f"{path}: line {number}", value, dict)
+                yield value
+    elif suffix in (".csv", ".tsv"):
+        yield from _separated(path, "\t" if suffix == ".tsv" else ",")
+    else:
+        raise UsageError(f"{path}: a table must be a .csv, .tsv, .jsonl or .json file")
+
+
+def read_texts(path: Path) -> pl.DataFrame:
+    """Read a ``.csv`` or ``.tsv`` file as a data frame of text.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_table` does, or if it has no rows.
+    """
+    import polars as pl
+
+    rows = list(table_rows(path))
+    if not rows:
+        raise DataError(f"{path}: has no rows")
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file, or a UTF-16 file that begins with a byte order mark, as Windows writes
+    them.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it has another encoding.
+    """
+    with _opened(path) as text:
+        return text.read()
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with _opened(path) as text:
+        yield from bounded_lines(path, text)
+
+
+def bounded_lines(path: Path, text: TextIO) -> Iterator[str]:
+    """Yield the lines of a text of which none is longer than a record may be.
+
+    Raises
+    ------
+    DataError
+        If one is longer.
+    """
+    for number, line in enumerate(
+        iter(partial(text.readline, LONGEST_RECORD + 1), ""), 1
+    ):
+        if len(line) > LONGEST_RECORD:
+            raise DataError(
+                f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
+            )
+        yield line
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    with open_file(path, "table") as file:
+        wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
+        file.seek(0)
+        try:
+            yield TextIOWrapper(file, "utf-16" if wide else "utf-8-sig", newline="")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path}: must be UTF-8, got an invalid byte at "
+                f"{file.tell() - len(error.object) + error.start}; save it as UTF-8"
+            ) from None
+
+
+def _separated(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
+    lines = _lines(path)
+    header = next(lines, "")
+    other = [
+        sign for sign in ("\t", ";", ",") if sign in header and delimiter not in header
+    ]
+    table = csv.DictReader(
+        chain([header], lines), delimiter=other[0] if other else delimiter, strict=True
+    )
+    try:
+        names = [name for name in table.fieldnames or () if name.strip()]
+        if len(set(names)) < len(names):
+            raise DataError(
+                f"{path}: a header must name a column once, got {', '.join(names)}"
+            )
+        for number, row in enumerate(table, 2):
+            if None in row or None in row.values():
+                raise DataError(
+                    f"{path}: row {number}: must have as many cells as the header"
+                )
+            yield row
+    except csv.Error as error:
+        raise DataError(f"{path}: is not a table: {error}") from None

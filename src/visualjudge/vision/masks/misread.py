@@ -1,0 +1,38 @@
+"""Common mistakes in masks: runs by rows, rows for columns, black for white."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import BoolArray
+from visualjudge.vision.masks.record import Masks
+from visualjudge.vision.raster.masks import mask_from_array
+from visualjudge.vision.rows import Misreading
+
+
+def _each(change: Callable[[BoolArray], BoolArray]) -> Callable[[Masks, Masks], Masks]:
+    def mended(found: Masks, _truth: Masks) -> Masks:
+        return found.with_items(
+            replace(item, mask=mask_from_array(change(item.mask.dense())))
+            for item in found.items
+        )
+
+    return mended
+
+
+def _transposed(dense: BoolArray) -> BoolArray:
+    if dense.shape[0] != dense.shape[1]:
+        raise DataError("mask: must be square")
+    return dense.T
+
+
+MISREADINGS = (
+    Misreading(
+        "the runs of RLE go along rows, and COCO's go down columns",
+        _each(lambda dense: dense.ravel(order="F").reshape(dense.shape)),
+    ),
+    Misreading("masks are transposed", _each(_transposed)),
+    Misreading("masks are inverted", _each(lambda dense: ~dense)),
+)
