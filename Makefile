@@ -106,7 +106,7 @@ package: $(VENV)/.package
 	@for platform in $(PLATFORMS); do for version in 3.11 3.12 3.13 3.14; do \
 		$(BIN)/uv pip compile --quiet --only-binary :all: --python-platform $$platform --python-version $$version \
 			pyproject.toml --extra studio >/dev/null && echo "resolves: $$platform, Python $$version" || exit 1; done; done
-	@$(BIN)/cyclonedx-py requirements requirements.lock -o dist/sbom.json
+	@$(BIN)/cyclonedx-py requirements requirements.lock --output-reproducible -o dist/sbom.json
 	@PYTHON=$(PYTHON) packaging/try_wheel.sh dist/*.whl
 
 # Kills commands for an hour, and builds every malicious record; every reader of foreign bytes, a minute each.

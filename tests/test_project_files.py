@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
 import visualjudge
+from package_sources import tree
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,6 +55,21 @@ def test_the_hosted_workflow_runs_what_every_change_must_pass() -> None:
     assert [
         step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step
     ] == [".ci/run"]
+
+
+def test_the_hosted_workflow_tests_every_system_and_python_that_the_package_states() -> (
+    None
+):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    stated = {line.rpartition(" :: ")[2] for line in project["classifiers"]}
+    versions = {name for name in stated if re.fullmatch(r"3\.\d+", name)}
+    systems = {"POSIX": "ubuntu", "MacOS": "macos", "Windows": "windows"}
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    matrix = workflow["jobs"]["test"]["strategy"]["matrix"]
+    assert set(matrix["python"]) == versions
+    assert {name.partition("-")[0] for name in matrix["os"]} == {
+        runner for system, runner in systems.items() if system in stated
+    }
 
 
 def test_pre_commit_uses_the_locked_linter() -> None:
@@ -113,3 +131,65 @@ def test_the_conda_recipe_has_the_dependencies_that_conda_forge_has() -> None:
     assert recipe["build"]["python"]["entry_points"] == [
         f"{name} = {target}" for name, target in project["scripts"].items()
     ]
+
+
+PACKAGE = ROOT / "src/visualjudge"
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+SPAN = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"[\w.<>-]+(/[\w.<>-]*)+|[\w<>-]+\.(py|yml|md|cff|toml)")
+PLACEHOLDER = re.compile(r"<\w+>|(?<=/v)N(?=\.yaml)")
+
+
+def _files(path: str) -> list[Path]:
+    """Return the files or folders that a path of CONTRIBUTING means; `<type>` is any name."""
+    pattern = PLACEHOLDER.sub("*", path).rstrip("/")
+    own = [file for home in (ROOT, PACKAGE) for file in home.glob(pattern)]
+    beside = [] if "/" in pattern else [*PACKAGE.glob(f"vision/*/{pattern}")]
+    return own or beside or [*PACKAGE.glob(f"vision/{pattern}")]
+
+
+def _bound(path: Path) -> Iterator[str]:
+    """Yield the names that a file assigns, declares or sets as a keyword of a call."""
+    for node in ast.walk(tree(path)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.keyword(arg=str(name)):
+                yield name
+
+
+def _changes() -> list[tuple[str, str]]:
+    """Return what can be added and what it touches: the rows of the table of common changes."""
+    section = CONTRIBUTING.split("| To add | Touch |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines()[2:]]
+    return [(name, touched) for name, touched in rows]
+
+
+def test_paths_of_contributing_exist() -> None:
+    spans = SPAN.findall(CONTRIBUTING)
+    paths = {span for span in spans if PATH.fullmatch(span)}
+    assert len(paths) > 30
+    assert [path for path in sorted(paths) if not _files(path)] == []
+
+
+def test_a_common_change_touches_files_that_bind_the_names_stated() -> None:
+    for change, touched in _changes():
+        for part in re.split(r" · |[;.] ", touched):
+            spans = SPAN.findall(part)
+            files = [
+                file
+                for span in spans
+                if PATH.fullmatch(span)
+                for file in _files(span)
+                if file.suffix == ".py"
+            ]
+            names = {span for span in spans if span.isidentifier()}
+            bound = {name for file in files for name in _bound(file)}
+            if files:
+                assert names <= bound, change
+
+
+def test_a_common_change_touches_few_files() -> None:
+    touched = {
+        change: {span for span in SPAN.findall(text) if PATH.fullmatch(span)}
+        for change, text in _changes()
+    }
+    assert {change for change, paths in touched.items() if len(paths) > 2} == set()

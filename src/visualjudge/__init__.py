@@ -2,24 +2,24 @@
 
 Data flows from top to bottom, one package a step::
 
-    core                      what everything rests on: records, errors, tables of rows, files,
-    seeds vision       WHAT IS JUDGED  a folder for each family of predictions: boxes, masks, poses,
-    depth, images
-                 ENCODE       a prediction as an image or a text: 53 encodings, each decodable
-                 SCORE        a prediction against its ground truth, 0..10; controlled errors
-    formats                   files of others: a file for each format
-    data         PREDICTIONS  data folders: reading, writing, importing
-    prompts      PROMPT       versioned assets; the only place where prompt text lives
-    options                   what judging, building and measuring can be told, declared once;
-    arguments                 the types of what public functions are given
-    dataset      SAMPLE       groups, pairs, rankings; the dataset on disk; exports
-    clients      ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits
-    replies      READ         a reply's value, or why it has none: the only readers of replies
-    judges       JUDGE        a question or a pair of edited images
-    runs         VERDICTS     one judge over one dataset, journalled and resumable
-    analysis     ANALYSE      how right, how biased, how consistent; report
-    apps                      what stands on all that; apps/frontdoor holds the functions below
-    studio, cli               the browser; the command line, a layer over the front door
+    core                   records, errors, tables of rows, files, seeds
+    vision    IS JUDGED    a folder a type: boxes, masks, poses, depth, images
+              ENCODE       a prediction as an image or a text: 53 encodings
+              SCORE        a prediction against its ground truth, 0..10; errors
+    formats                files of others: a file a format
+    data      PREDICTIONS  data folders: reading, writing, importing
+    prompts   PROMPT       versioned assets; prompt text lives nowhere else
+    options                options of building, judging, measuring, declared once
+    dataset   SAMPLE       groups, pairs, rankings; the dataset on disk; exports
+    clients   ASK          OpenAI-compatible, Gemini, vLLM, …; retry, cache, limits
+    replies   READ         a reply's value, or why it has none
+    judges    JUDGE        a question, or a pair of edited images
+    runs      VERDICTS     one judge over one dataset, journalled and resumable
+    analysis  ANALYSE      how right, how biased, how consistent; report
+    apps                   what stands on all that; apps/frontdoor: the functions below
+    plugins                registering what the packages above are extended with
+    studio                 the browser
+    cli                    the command line, a layer over the front door
 
 In scripts and notebooks::
 

@@ -293,6 +293,10 @@ class JudgeOptions(RunSettings):
     """The options of `visualjudge judge` and :func:`visualjudge.judge`, which describes them."""
 
     ties: bool = option(False, "Allow a tie as an answer.")
+    rubric: Any = option(
+        None, "Criteria to ask as well: reason, quality or a file.", "NAME", kind=str
+    )
+    """A name, a file, or a :class:`~visualjudge.prompts.rubric.Rubric`."""
     tools: Sequence[str] | str | None = option(
         None, "Tools, as zoom,measure, or all.", "NAMES", kind=str
     )

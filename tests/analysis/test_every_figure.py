@@ -320,3 +320,21 @@ def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> No
             assert any(
                 any(cell is not None for cell in row[1:]) for row in found.rows
             ), name
+
+
+def test_a_table_names_the_judge_of_each_row(whole: Analysis) -> None:
+    """Also where a figure of a judge has a field of that name, as pairs of models have."""
+    names = {judge["judge"] for judge in whole.metrics["judges"]}
+    tables = whole.tables
+    assert {
+        name: set(table["judge"].to_list()) - names
+        for name, table in tables.items()
+        if "judge" in table.columns and not set(table["judge"].to_list()) <= names
+    } == {}
+    stored = [
+        (judge["judge"], pair["judge"], pair["truth"])
+        for judge in whole.metrics["judges"]
+        for pair in judge["answer"]["pairs"]
+    ]
+    columns = ("judge", "judge_prefers_a", "truth")
+    assert tables["pairs"].select(columns).rows() == stored

@@ -782,3 +782,49 @@ def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(
         DataError, match="must have a column 'image', got text; --column maps"
     ):
         list(read(str(tmp_path / "a.parquet")))
+
+
+def test_a_panoptic_png_with_a_palette_or_transparency_is_read_by_its_colours(
+    tmp_path: Path,
+) -> None:
+    """Tools that optimize PNGs store few colours as a palette."""
+    ids = np.zeros((HEIGHT, WIDTH, 3), dtype=np.uint8)
+    ids[:, :5, 0], ids[:, 5:8, 1] = 3, 1
+    colours = Image.fromarray(ids)
+    segments = [{"id": 3, "category_id": 1}, {"id": 256, "category_id": 2}]
+    row = {"image_id": 7, "file_name": "a.png", "segments_info": segments}
+    gt = ground_truth(tmp_path, [row])
+    (tmp_path / "png").mkdir()
+    for stored in (colours.quantize(4), colours.convert("RGBA")):
+        stored.save(tmp_path / "png" / "a.png")
+        read = coco(
+            "semantic_segmentation",
+            gt,
+            None,
+            tmp_path / "images",
+            gt_pngs=tmp_path / "png",
+        )
+        assert [(i.label, i.mask.area) for i in only(read).truth.items] == [
+            ("cat", 50),
+            ("dog", 30),
+        ]
+
+
+@pytest.mark.parametrize("size", [(WIDTH, HEIGHT), (HEIGHT, WIDTH)])
+def test_corners_read_as_sizes_are_noticed_in_wide_and_in_tall_images(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    wide, high = size
+    corners = [(k, 1, wide - 1, high - 1) for k in range(4, 9)]
+    right = [box(1, x, y, x2 - x, y2 - y) for x, y, x2, y2 in corners]
+    wrong = [box(1, *four) for four in corners]
+    for name, boxes in (("right", right), ("wrong", wrong)):
+        home = tmp_path / name
+        gt = ground_truth(home, boxes, width=wide, height=high)
+        photo(home / "images" / "a.png", size)
+        found = list(coco("object_detection", gt, None, home / "images"))
+        if name == "right":
+            check_forms("object_detection", found, Files("gt.json"))
+            continue
+        with pytest.raises(DataError, match="5 of 5 extend beyond their image"):
+            check_forms("object_detection", found, Files("gt.json"))

@@ -184,3 +184,18 @@ def test_both_spellings_name_the_same_set() -> None:
         == prompt_set("v2", "v2")
         == replace(V1, version="v2")
     )
+
+
+def test_a_folder_is_used_in_its_newest_version_and_the_rest_is_named(
+    tmp_path: Path,
+) -> None:
+    for version in ("v2", "v3"):
+        text = f'extends: v1\nparts:\n  final_pairwise: "{{{{question}}}} {version}"\n'
+        _layout(tmp_path, version, text)
+    (tmp_path / "layout").mkdir()
+    (tmp_path / "layout" / "v3.yaml").write_text("rubric: mine\n")
+    chosen = prompt_set(tmp_path)
+    assert _prompt("pairwise", ["[1]", "[2]"], chosen).text.endswith("v3")
+    assert chosen.used()["questions/context"] == "v1"
+    unused = [str(Path(one).relative_to(tmp_path.resolve())) for one in chosen.unused()]
+    assert unused == ["layout/v3.yaml", "questions/layout/v2.yaml"]

@@ -54,6 +54,15 @@ def test_runs_of_one_judge_are_told_apart(tmp_path: Path) -> None:
     }
 
 
+def test_datasets_of_one_name_are_distinguished_by_their_folders(
+    tmp_path: Path,
+) -> None:
+    for name in ("one/ds", "two/ds", "two/other"):
+        write_dataset(tmp_path / name, [pair(len(name), (2.0, 1.0))])
+    names = [place.name for place in find_places([tmp_path]).datasets]
+    assert sorted(names) == ["one/ds", "other", "two/ds"]
+
+
 def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no dataset \(questions.json\) or run"):
         find_places([tmp_path])

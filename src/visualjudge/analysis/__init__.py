@@ -3,26 +3,24 @@ with its uncertainty.
 
 Main modules, in the order in which data flows::
 
-    study_table, question_table, verdict_table   questions and verdicts as tables
-    answers           the one table of both: usable, tie, right, chosen are decided there
-    estimate          value and interval by image: shares, differences, means, correlations
-    fits              one regression with errors by image: strengths, preferences, favouritism
     load              run folders and datasets read from disk
-    statistics/       pure functions: agreement, ranks, systems, corrected means, risk
+    study_table, question_table, verdict_table   questions and verdicts as tables
+    answers           one table of both: usable, tie, right, chosen are decided there
+    estimate          value and interval by image: shares, differences, correlations
+    fits              one regression with errors by image: strengths, preferences
+    separation        whether judge and truth separate each pair of models
+    statistics        pure functions: agreement, ranks, corrected means, favour
     accuracy_cells    accuracy by cell, with sums by image
-    figures_of_pairs  further figures of pairs, a row each
-    bias              preferences for a position, length, count or size; answers after a swap
     scores            ranking and scoring questions
     psychometric      accuracy against margin
-    encoding_choice, variance, comparisons, leaderboard
-    leaks             accuracy of shallow rules that do not look at the image
-    unread_replies    replies that could not be read
+    comparisons, leaderboard   judges by question; models by judge and truth
     rating_table, people_agreement   people as raters
-    figures           the typed results
-    columns           the columns of every table
-    analysing         runs all of the above
-    report/           HTML, terminal
-    decisions/        may the judge rank models, and how many labels are needed
+    figures           a figure a file: rows, columns, section, plots
+    analysing         computes all figures
+    results           the analysis of a study and of a judge
+    plots             the forms of plots
+    report            HTML, terminal
+    decisions         may the judge rank models, and how many labels are needed
 """
 
 from visualjudge.analysis.analysing import analyse, analyse_study

@@ -12,7 +12,7 @@ few images the 75 % point is a few per cent too high.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,7 +176,15 @@ def curves(
     image; Holm over the parts, where all questions together have half of the level), the curve
     fits, and there are data below the 75 % point.
     """
-    kept = list(_parts_of(pairs, scored=scored))
+    return curves_of(list(_parts_of(pairs, scored=scored)), chance)
+
+
+def curves_of(
+    kept: Sequence[tuple[Scope, pl.DataFrame]], chance: float
+) -> tuple[Sensitivity, ...]:
+    """Return :func:`curves` of parts with the columns ``distance, right, usable, cluster``; a part
+    whose scope is "all" has half of the level.
+    """
     found = [_curve(rows, chance) for _, rows in kept]
     slopes = [None if one is None else one.slope for one in found]
     whole = [scope == ALL for (scope, _, _), _ in kept]

@@ -151,9 +151,9 @@ class PairOfModels:
     """Two models by judge and by truth, the better one by truth first.
 
     ``judge`` and ``truth`` are win rates of the first, over images. ``judge_order`` and
-    ``truth_order`` are 1 where the first is proven to be preferred, −1 where the second is, else
-    0. ``needs_images`` is the range of further images that would probably separate the two, None
-    if no number can be promised. ``mean_difference`` is that of the true scores, in points, and
+    ``truth_order`` are 1 where the first is proven to be preferred, −1 where the second is,
+    else 0. ``needs_images`` is the range of further images that would probably separate
+    the two, None if no number can be promised. ``mean_difference`` is that of the true scores, in points, and
     ``conflict`` whether it is proven to have the opposite sign of the truth's win rate.
     """
 

@@ -68,6 +68,7 @@ VERDICT_SCHEMA: ColumnTypes = {
     "published_right": pl.Boolean,
     "rater": WORD,
     "purpose": WORD,
+    "criteria": pl.String,
     "confidence": pl.Float64,
 }
 
@@ -167,6 +168,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
             v.cause,
             *((v.served.model, v.served.fingerprint) if v.served else (None, None)),
             *_extra(v.extra),
+            None if v.criteria is None else orjson.dumps(dict(v.criteria)).decode(),
             v.extra.get("confidence"),
         )
         for v in verdicts

@@ -22,8 +22,8 @@ STUDIED, LABELS = 300, 40
 # The two judges: one that needs the photograph and is good at one task only, and one that
 # prefers option A.
 STUDY_JUDGES = {
-    "careful": "oracle:0.97,unseen=0.5,instance_segmentation=0.6",
-    "hasty": "oracle:0.75,bias=0.15",
+    "careful": "oracle:0.97,unseen=0.5,reason=0.8,instance_segmentation=0.6",
+    "hasty": "oracle:0.75,bias=0.15,reason=0.4",
 }
 BASELINE = ("--backend", "baseline", "--model")
 BLIND = ("--only", "grey", "--only", "other")
@@ -72,7 +72,10 @@ def demo(
     )
     probes, probed, labels = out / "probes", runs / "probes-local", study / "labels.csv"
     studied = {
-        study / "runs" / name: (*BASELINE, model, "--set", f"name={name}", "--swap")
+        study / "runs" / name: (
+            *(*BASELINE, model, "--set", f"name={name}", "--swap"),
+            *("--rubric", "reason"),
+        )
         for name, model in STUDY_JUDGES.items()
     }
     hasty = [*studied][-1]

@@ -178,15 +178,15 @@ class Probe:
     ``design`` states how the questions of a ``group`` are compared:
 
     - ``control``: nothing was changed; the other questions of its group are compared with it.
-    - ``cue``: a cue is placed with option ``cue``, and in another question of the group with the
-    other option.
-    - ``change``: all options were changed in the same way, so the answer must be that of the
-    control.
+    - ``cue``: a cue is placed with option ``cue``, and in another question of the group
+      with the other option.
+    - ``change``: all options were changed in the same way, so the answer must be that of
+      the control.
     - ``same``: both options are identical, so neither position may be preferred.
     - ``withheld``: the information needed for the answer is missing.
     - ``staircase``: one step of a group whose scores must follow the quality.
-    - ``photograph``: something else is shown instead of the photograph; the loss of accuracy
-    against the control measures how much the judge needs it.
+    - ``photograph``: something else is shown instead of the photograph; the loss of
+      accuracy against the control measures how much the judge needs it.
 
     ``expected`` is ``answer`` (the question's answer is right), ``any`` (nothing distinguishes the
     options) or ``order`` (the scores of the group must be in the order of its answers). ``level``
@@ -261,7 +261,8 @@ class Verdict:
     ``probability_a`` is the probability that the judge gave to option A, if the backend reports it
     (logprob mode). ``cause`` is, for api_error, "HTTP 500", "timeout", "connection", "not JSON" …;
     otherwise why no value could be read: "tie", "hedge", … ``served`` says who answered; None if no
-    server did.
+    server did. ``criteria`` are the values of a rubric's criteria by id, or "Failed"; None without
+    a rubric.
     """
 
     id: str
@@ -277,3 +278,4 @@ class Verdict:
     cause: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     served: Served | None = None
+    criteria: Mapping[str, Any] | None = None

@@ -8,9 +8,9 @@ useful judge must beat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import permutations
 from math import factorial
 from pathlib import Path
@@ -19,13 +19,17 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import LETTERS, Question, QuestionType, Verdict
+from visualjudge.core.records import LETTERS, Question, QuestionType, Size, Verdict
 from visualjudge.core.seeding import uniforms_for
+from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, in_stored_letters
+from visualjudge.judges.criteria import possible_values, right_values
+from visualjudge.prompts.rubric import Rubric
 from visualjudge.vision.tasks import TASKS
 
 MIDDLE = 5.0
-MODELS = "random, first, oracle:P[,bias=B][,slope=S][,unseen=P][,TASK=P], sharpness"
+FORM = "oracle:P[,bias=B][,slope=S][,unseen=P][,reason=P][,TASK=P]"
+MODELS = f"random, first, {FORM}, sharpness"
 
 
 def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
@@ -42,9 +46,9 @@ def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
 
         return sharpness_judge(root)
     if model in ("random", "first"):
-        return SimulatedJudge(model, seed)
+        return SimulatedJudge(model, seed, root=root)
     if model.startswith("oracle:"):
-        return SimulatedJudge(model, seed, _oracle(model))
+        return SimulatedJudge(model, seed, _oracle(model), root)
     raise UsageError(f"unknown baseline {model!r}; one of: {MODELS}")
 
 
@@ -64,6 +68,8 @@ class Oracle:
         chance) · (1 - exp(-slope · m))``.
     unseen
         Probability of the right answer if a probe replaces the photograph; None = unchanged.
+    reason
+        Probability of a right answer to a criterion of a rubric; None = as ``right``.
     tasks
         Probability of the right answer by task; ``right`` for other tasks.
     """
@@ -72,6 +78,7 @@ class Oracle:
     bias: float = 0.0
     slope: float | None = None
     unseen: float | None = None
+    reason: float | None = None
     tasks: Mapping[str, float] = field(default_factory=dict)
 
     def chance_of_right(self, question: Question) -> float:
@@ -103,10 +110,9 @@ def _oracle(model: str) -> Oracle:
         oracle = Oracle(float(first), **numbers, tasks=tasks)
     except (ValueError, TypeError):
         raise UsageError(
-            "baseline must be oracle:P[,bias=B][,slope=S][,unseen=P][,TASK=P], such as "
-            f"oracle:0.8,bias=0.1, got {model!r}"
+            f"baseline must be {FORM}, such as oracle:0.8,bias=0.1, got {model!r}"
         ) from None
-    shares = [oracle.right, *tasks.values(), oracle.unseen or 0]
+    shares = [oracle.right, *tasks.values(), oracle.unseen or 0, oracle.reason or 0]
     if not (
         all(0 <= share <= 1 for share in shares)
         and -1 <= oracle.bias <= 1
@@ -127,7 +133,9 @@ class SimulatedJudge(OfflineJudge):
     model: str
     seed: int = 42
     oracle: Oracle | None = None
+    root: Path = Path()
     simulated: bool = True
+    rubric: Rubric | None = None
 
     async def __call__(self, ask: Ask) -> Judged:
         """Draw a reply."""
@@ -136,7 +144,34 @@ class SimulatedJudge(OfflineJudge):
         verdict = Verdict(
             question.id, ask.order, value, "ok", said, latency_s=0.0, repeat=ask.repeat
         )
-        return Judged(in_stored_letters(ask, verdict), calls=0)
+        verdict = in_stored_letters(ask, verdict)
+        if self.rubric is not None and self.rubric.of(question):
+            verdict = replace(verdict, criteria=self._criteria(ask, self.rubric))
+        return Judged(verdict, calls=0)
+
+    @cached_property
+    def _sizes(self) -> Callable[[Question], Size | None]:
+        return shown_sizes(self.root)
+
+    def _criteria(self, ask: Ask, rubric: Rubric) -> dict[str, Any]:
+        skill = 0.0
+        if self.oracle is not None:
+            stated = self.oracle.reason
+            skill = self.oracle.right if stated is None else stated
+        facts = deciding(ask.question, self._sizes(ask.question))
+        values = {}
+        for one in rubric.of(ask.question):
+            key = ask.question.id, ask.order, ask.repeat, one.id
+            luck, *more = uniforms_for(self.seed, self.model, *key)
+            right = right_values(one, ask.question, facts)
+            wrong = [
+                v
+                for v in possible_values(one, ask.question.task, more)
+                if v not in right
+            ]
+            chosen = right if right and luck < skill else wrong or right
+            values[one.id] = chosen[int(more[0] * len(chosen))]
+        return values
 
     def _reply(self, ask: Ask) -> str:
         kind, n = ask.question.question_type, len(ask.question.annotation_ids)
@@ -155,7 +190,10 @@ class SimulatedJudge(OfflineJudge):
             "backend": "baseline",
             "base_url": None,
             "model": self.model,
-            "parameters": {"seed": self.seed},
+            "parameters": {
+                "seed": self.seed,
+                **({} if self.rubric is None else {"rubric": self.rubric.json()}),
+            },
         }
 
 

@@ -33,8 +33,10 @@ from visualjudge.judges.logprobs import expected_score, probability_of_a
 from visualjudge.judges.reply_extractor import extracted
 from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
 from visualjudge.options import Mode, Tiers
-from visualjudge.prompts.spans import interleaved, swapped
+from visualjudge.prompts.rubric import Rubric
+from visualjudge.prompts.spans import interleaved, spans_of, swapped
 from visualjudge.replies import Reading, read_reply
+from visualjudge.replies.criteria import FIELD, read_criteria, split_criteria
 
 Schema = Literal["followed", "refused", "ignored"]
 """How a server treats a schema."""
@@ -57,13 +59,18 @@ _OF_A_PARAMETER = re.compile(
 
 
 def answer_schema(
-    question: Question, *, whole: bool = False, reasons: bool = False
+    question: Question,
+    *,
+    whole: bool = False,
+    reasons: bool = False,
+    criteria: Json | None = None,
 ) -> Json:
-    """Return the JSON schema of a reply: the answer, preceded by ``reasons`` if requested. Scores
-    are in tenths, or ``whole``.
+    """Return the JSON schema of a reply: the answer, preceded by ``reasons`` and ``criteria`` if
+    requested. Scores are in tenths, or ``whole``.
     """
     fields = {"reasoning": {"type": "string"}} if reasons else {}
-    properties = {**fields, "answer": _answer_rule(question, whole)}
+    asked = {} if criteria is None else {FIELD: criteria}
+    properties = {**fields, **asked, "answer": _answer_rule(question, whole)}
     return {
         "title": f"{question.question_type}_answer",
         "type": "object",
@@ -130,6 +137,8 @@ class QuestionJudge:
     """Tools that the model may call before it answers. Asked in text, because a schema would
     prevent calls.
     """
+    rubric: Rubric | None = None
+    """Criteria that are asked in the same call, after the question's own text."""
     extractor: Client | None = None
     """A second reader of replies that cannot be read (``judges/reply_extractor.py``)."""
     images: ImageStore = field(default_factory=ImageStore)
@@ -174,7 +183,10 @@ class QuestionJudge:
         if self.mode == "text" or self.tools is not None or unwanted:
             return None
         return answer_schema(
-            question, whole=self.mode == "logprobs", reasons=self.mode == "auto"
+            question,
+            whole=self.mode == "logprobs",
+            reasons=self.mode == "auto",
+            criteria=None if self.rubric is None else self.rubric.schema(question),
         )
 
     async def __call__(self, ask: Ask) -> Judged:
@@ -187,6 +199,7 @@ class QuestionJudge:
             prompt = ask.question.prompt + TIE_ALLOWED
             ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
         try:
+            ask = self._with_criteria(ask)
             request, box = self.request(ask), None
             if self.tools is not None:
                 box = self.tools.box(ask)
@@ -205,8 +218,19 @@ class QuestionJudge:
             else await extracted(self.extractor, ask, judged)
         )
 
+    def _with_criteria(self, ask: Ask) -> Ask:
+        text = "" if self.rubric is None else self.rubric.text(ask.question)
+        if not text:
+            return ask
+        question = ask.question
+        # The options of a prompt of version 0.1 are found only before something follows it.
+        spans = spans_of(question) if ask.order == "BA" else question.spans
+        prompt = question.prompt + text
+        return replace(ask, question=replace(question, prompt=prompt, spans=spans))
+
     async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
         calls, paid = 0, Counter[str]()
+        asked_of = () if self.rubric is None else self.rubric.of(ask.question)
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()
             asked = partial(self._reply, attempt=attempt)
@@ -226,8 +250,11 @@ class QuestionJudge:
                 )
             seconds = time.perf_counter() - begun
             reply = replace(said.reply, usage=dict(said.usage), notes=tuple(said.notes))
+            said_of, values = (
+                split_criteria(reply.text) if asked_of else (reply.text, {})
+            )
             reading = read_reply(
-                reply.text,
+                said_of,
                 ask.question.question_type,
                 len(ask.question.annotation_ids),
                 finish_reason=reply.finish_reason,
@@ -236,6 +263,9 @@ class QuestionJudge:
             )
             self._hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
+            if asked_of:
+                read = read_criteria(asked_of, values, ask.question.task, ask.stored)
+                verdict = replace(verdict, criteria=read)
             verdict = (
                 replace(verdict, extra={**verdict.extra, **trace}) if trace else verdict
             )
@@ -321,6 +351,8 @@ class QuestionJudge:
         how: Json = {"mode": mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}
         how |= {"read": self.read} if self.read != "all" else {}
+        if self.rubric is not None:
+            how |= {"rubric": self.rubric.json()}
         if self.tools is not None:
             how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
         if self.extractor is not None:

@@ -34,6 +34,8 @@ class PromptSet:
 
     version: str = DEFAULT_VERSION
     folders: tuple[str, ...] = ()
+    newest: bool = False
+    """Whether an asset of ``folders`` is used in its newest version there, whatever ``version``."""
 
     def asset(self, name: str) -> PromptTemplate:
         """Return the asset ``questions/<name>``.
@@ -67,6 +69,23 @@ class PromptSet:
             for name, path in own.items()
         }
 
+    def unused(self) -> list[str]:
+        """Return the YAML files of ``folders`` that change nothing: an older version, or no asset
+        of a question.
+        """
+        known = _store(()).prompts()
+        used = self.used()
+        store = _store(self.folders)
+        files = {
+            store.path(name, used[name]) for name, _ in known if name.startswith(_HOME)
+        }
+        return [
+            str(path)
+            for folder in self.folders
+            for path in sorted(Path(folder).rglob("*.y*ml"))
+            if path not in files
+        ]
+
     def check(self) -> None:
         """Refuse a version that no question asset has.
 
@@ -95,7 +114,8 @@ def prompt_set(
     prompts: str | Path | PromptSet | None = None, version: str | None = None
 ) -> PromptSet:
     """Return the set that ``prompts`` names: a version (``"v2"``), or a folder of assets
-    (``"./v2"`` if its name looks like a version), in ``version``.
+    (``"./v2"`` if its name looks like a version), in ``version``: by default the newest of the
+    folder's own assets, and v1 of others.
 
     Raises
     ------
@@ -115,7 +135,8 @@ def prompt_set(
             )
         chosen = PromptSet(str(prompts))
     else:
-        chosen = PromptSet(version or DEFAULT_VERSION, (_folder(str(prompts)),))
+        folder = _folder(str(prompts))
+        chosen = PromptSet(version or DEFAULT_VERSION, (folder,), version is None)
     chosen.check()
     return chosen
 
@@ -150,7 +171,9 @@ def forget() -> None:
 
 
 def _version(chosen: PromptSet, name: str) -> str:
-    """Return the newest version of ``name`` that is not newer than the chosen one."""
+    """Return the newest version of ``name`` in an own folder, or the newest one that is not newer
+    than the chosen one.
+    """
     versions = sorted(
         (
             version
@@ -159,6 +182,13 @@ def _version(chosen: PromptSet, name: str) -> str:
         ),
         key=_number,
     )
+    own = [
+        version
+        for version in versions
+        if any(Path(root, name, f"{version}.yaml").is_file() for root in chosen.folders)
+    ]
+    if own and chosen.newest:
+        return own[-1]
     older = [
         version for version in versions if _number(version) <= _number(chosen.version)
     ]

@@ -211,8 +211,10 @@ class PromptAssetStore:
         if base is None:
             return asset
         if not isinstance(base, str) or base == asset.version:
+            own = f"; name the file, and its version, other than {base}"
             raise PromptError(
-                f"prompt {asset.name}: extends: must be another version such as v1, got {base!r}"
+                f"prompt {asset.name}: extends: must be another version than the file's, got "
+                f"{base!r}{own if base == asset.version else ''}"
             )
         known = self.get_prompt(asset.prompt_id, base)
         return replace(

@@ -20,7 +20,7 @@ _OWN = (
     "latency_s",
     "repeat",
 )
-_OPTIONAL = ("probability_a", "expected_score", "cause")
+_OPTIONAL = ("probability_a", "expected_score", "cause", "criteria")
 _SERVED = ("served_model", "fingerprint", "provider")
 _KNOWN = frozenset((*_OWN, *_OPTIONAL, *_SERVED))
 
@@ -60,6 +60,7 @@ def verdict_line(verdict: Verdict) -> dict[str, Any]:
         "probability_a": verdict.probability_a,
         "expected_score": verdict.expected_score,
         "cause": verdict.cause,
+        "criteria": verdict.criteria,
         **verdict.extra,
     }
     return line | {name: value for name, value in optional.items() if value is not None}
@@ -99,6 +100,7 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         probability_a=_number(line.get("probability_a")),
         expected_score=_number(line.get("expected_score")),
         cause=_text(line.get("cause")),
+        criteria=_object(line.get("criteria")),
         served=Served(*served) if any(name in line for name in _SERVED) else None,
         extra={name: item for name, item in line.items() if name not in _KNOWN},
     )
@@ -106,6 +108,12 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    if value is not None and not isinstance(value, Mapping):
+        raise ValueError(value)
+    return value
 
 
 def _text(value: Any) -> str | None:

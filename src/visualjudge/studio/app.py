@@ -30,6 +30,7 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
+from visualjudge.dataset.fault_truth import shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
 from visualjudge.studio.facets import named_pairs, shown_facet, spaced
@@ -393,6 +394,12 @@ class Pages:
         unchanged = (one.question for one in family if one.unchanged and not one.here)
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
+        replies = [
+            views.reply_of(run, verdict, question)
+            for run, verdicts in shelf.runs
+            for verdict in verdicts.of_question(row)
+        ]
+        size = shown_sizes(place.root)(question)
         return page(
             "question.html.j2",
             dataset=place,
@@ -403,11 +410,8 @@ class Pages:
             layers=views.layers(question, next(unchanged, None)),
             options=views.options(question),
             prompts=views.prompts(question),
-            replies=[
-                views.reply_of(run, verdict, question)
-                for run, verdicts in shelf.runs
-                for verdict in verdicts.of_question(row)
-            ],
+            replies=replies,
+            places=views.places(question, replies, size),
             family=family,
             same=views.related(shelf, row, _OF_PAIR),
             expected=EXPECTED[question.probe.design] if question.probe else "",

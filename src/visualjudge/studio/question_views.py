@@ -9,8 +9,10 @@ from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question, Verdict
+from visualjudge.dataset.fault_truth import WHOLE
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
+from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.budget import token_counts
 from visualjudge.studio.facets import spaced
 from visualjudge.studio.places import RunPlace
@@ -315,8 +317,9 @@ def reading(
     """
     if not text:
         return 0, 0, None, None
+    rest, criteria = split_criteria(text)
     found = read_reply(
-        text,
+        rest,
         question.question_type,
         len(question.annotation_ids),
         ties=question.ties or (),
@@ -329,7 +332,29 @@ def reading(
         if found.rule and found.read_by
         else found.rule
     )
-    return *(found.span or (0, 0)), rule, value
+    # of an answer beside criteria the position is that in the rest
+    span = found.span if found.span and not criteria else (0, 0)
+    return *span, rule, value
+
+
+def places(
+    question: Question, replies: Sequence[Reply], size: tuple[int, int] | None
+) -> list[Json]:
+    """Return the boxes to draw over the images, in pixels: the measured faults of each option, and
+    the places that judges named; ``size`` is the images' (height, width).
+    """
+    boxes: list[Json] = [
+        {"box": fault.box, "title": f"{letter}: {spaced(fault.kind)}", "true": letter}
+        for letter, faults in zip(LETTERS, question.faults or (), strict=False)
+        for fault in faults
+    ]
+    for reply in replies if size else ():
+        for name, value in (reply.verdict.criteria or {}).items():
+            if size and isinstance(value, list) and len(value) == 4:
+                sides = size[1], size[0], size[1], size[0]
+                box = [v * side / WHOLE for v, side in zip(value, sides, strict=True)]
+                boxes.append({"box": box, "title": f"{reply.judge}: {spaced(name)}"})
+    return boxes
 
 
 def outcome(question: Question, verdict: Verdict) -> str:

@@ -553,3 +553,28 @@ def test_the_oracle_knows_nothing_where_nothing_can_be_known(
     ]
     right = [asyncio.run(judge(Ask(q))).verdict.value == q.answer for q in withheld]
     assert 0.3 < np.mean(right) < 0.7
+
+
+def test_a_step_of_a_staircase_is_compared_with_every_other_and_not_with_itself() -> (
+    None
+):
+    """Scores 9, 5, 7 from best to worst: two of three pairs in the right order."""
+    steps = ((0.0, 9.0), (0.5, 5.0), (1.0, 7.0))
+    table = pl.DataFrame(
+        [
+            {
+                "probe_design": "staircase",
+                "probe_name": "severity",
+                "probe_group": f"g{k}",
+                "cluster": k,
+                "probe_level": level,
+                "number": score,
+                "id": f"{k}-{level}",
+                "usable": True,
+            }
+            for k in range(20)
+            for level, score in steps
+        ]
+    )
+    (row,) = probe_results(table)
+    assert row.effect.value == pytest.approx(-1 / 3)

@@ -3,4 +3,5 @@
 ::
 
     inspect_tasks    a dataset as a task of Inspect: ``inspect eval visualjudge/judge``
+    lmms_eval_tasks  a dataset as a task of lmms-eval
 """

@@ -23,6 +23,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.vision.error_types import error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene, Rng
+from visualjudge.vision.faults import faults_of
 from visualjudge.vision.predictions import Masks, Prediction
 from visualjudge.vision.raster.images import resized_rgb
 from visualjudge.vision.raster.masks import mask_from_array
@@ -141,7 +142,11 @@ def _deal(
             prompt=None,
             final_score=item.final_score,
             source=MODELS[place],
-            metadata={"severity": item.severity, "pairing": "matched"},
+            metadata={
+                "severity": item.severity,
+                "pairing": "matched",
+                **faults_of(pages.task, item.prediction, truth, classes),
+            },
         )
 
 

@@ -19,6 +19,7 @@ from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.toolbox import Tools, tool_names
 from visualjudge.options import JudgeOptions, RunSettings, Selection, Tiers, keywords
+from visualjudge.prompts.rubric import rubric_of
 from visualjudge.runs.asks import check_images
 from visualjudge.runs.batch.batch_journal import has_batches
 from visualjudge.runs.batch.engine import BatchEngine
@@ -237,6 +238,9 @@ async def judge_async(
     tools
         Names of tools that the model may call before it answers, or ``["all"]``; default: none.
         Only with the modes ``"auto"`` and ``"text"``, and asked in text with both.
+    rubric
+        Criteria that are asked in the same call: ``"reason"``, ``"quality"``, or a file. Their
+        values are in ``verdict.criteria``; the answer is read as without them.
     max_tool_calls
         Maximum tool calls per question; default: 6.
     name
@@ -251,8 +255,8 @@ async def judge_async(
     --------
     In a notebook, or any other coroutine::
 
-        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini",
-        swap=True)
+        client = vj.client("api", model="gpt-4o-mini")
+        run = await vj.judge_async(dataset, client, "runs/mini", swap=True)
     """
     asking = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     asking = asking if choice is None else asking.choose(choice)
@@ -340,7 +344,15 @@ def judge_of(
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options.seed is None else options.seed
-        return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
+        made = make(asked.model, root, seed=seed)
+        if options.rubric is not None:
+            if not hasattr(made, "rubric"):
+                raise UsageError(
+                    "--rubric needs a model of a backend, or a judge that states reasons, got "
+                    f"{asked!r:.100}"
+                )
+            made.rubric = rubric_of(options.rubric)
+        return made  # type: ignore[no-any-return]
     if callable(asked):
         missing = [
             name
@@ -363,6 +375,7 @@ def judge_of(
         options.ties,
         options.read,
         tools=_tools(asked, root, options),
+        rubric=None if options.rubric is None else rubric_of(options.rubric),
         extractor=extractor,
     )
 

@@ -8,6 +8,25 @@ export function drawPixelGrid(context, width, height, origin, scale) {
   for (let y = top; y < height; y += scale) context.fillRect(0, Math.round(y), width, 1);
 }
 
+/** Boxes in image pixels: measured faults dashed, places that a judge named solid. */
+export function drawPlaces(context, places, key, origin, scale) {
+  context.font = "12px sans-serif";
+  for (const { box, title, true: option } of places) {
+    if (option && option !== key && key !== "o0") continue;
+    const [x1, y1, x2, y2] = box.map((v, i) => (v - origin[i % 2]) * scale);
+    context.setLineDash(option ? [6, 4] : []);
+    for (const [color, wide] of [["#000", 4], [option ? "#ffd400" : "#00e5ff", 2]]) {
+      Object.assign(context, { strokeStyle: color, lineWidth: wide });
+      context.strokeRect(x1, y1, x2 - x1, y2 - y1);
+    }
+    context.setLineDash([]);
+    context.fillStyle = "#000c";
+    context.fillRect(x1, y1 - 16, context.measureText(title).width + 6, 16);
+    context.fillStyle = "#fff";
+    context.fillText(title, x1 + 3, y1 - 4);
+  }
+}
+
 /** A frame around the pixel `cursor`, at least 8 screen pixels wide. */
 export function drawCursor(context, cursor, origin, scale) {
   const [x, y] = [(cursor[0] - origin[0]) * scale, (cursor[1] - origin[1]) * scale];

@@ -2,7 +2,7 @@
 // All images share the coordinates of the first one; an image of another size is stretched over the same area.
 import { amplified } from "./difference.js";
 import { PARTS, h, image, partsInView, range, typing } from "./dom.js";
-import { drawCursor, drawPixelGrid } from "./marks.js";
+import { drawCursor, drawPixelGrid, drawPlaces } from "./marks.js";
 
 const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"], ["one", "One", "O"]];
 const NARROW = 500;
@@ -14,6 +14,7 @@ class Stage extends HTMLElement {
   async connectedCallback() {
     this.dataset_ = this.closest("[data-dataset]")?.dataset.dataset;
     this.layers = JSON.parse(this.dataset.layers);
+    this.places = JSON.parse(this.dataset.places ?? "[]");
     this.view = { scale: 0, x: 0, y: 0 };
     this.mode = "side";
     this.cut = 0.5;
@@ -341,6 +342,7 @@ class Stage extends HTMLElement {
     else this.overlaid(context, width, height, layer);
     if (this.mode === "slider") this.slide(context, width, height);
     if (this.scale() >= GRID_FROM) drawPixelGrid(context, width, height, this.toImage(0, 0), this.scale());
+    if (this.places.length && this.mode !== "difference") drawPlaces(context, this.places, layer.key, this.toImage(0, 0), this.scale());
     if (this.cursor) drawCursor(context, this.cursor, this.toImage(0, 0), this.scale());
   }
 

@@ -1,0 +1,198 @@
+"""The criteria of a rubric: their agreement with the truth and with the verdict, contradictions,
+and how well they predict the truth by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import image_sums
+from visualjudge.analysis.figure_text import number, percent, with_ends
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.fits import fit
+from visualjudge.analysis.reasons import better_by_criterion, rubric_in
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import Layout, counts, figure, named
+from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.records import FAILED, FloatArray
+
+EVERY = "all criteria"
+FOLDS = 5
+SIGNS = {"A": 1.0, "B": -1.0}
+
+
+@dataclass(frozen=True)
+class CriterionFigures:
+    """One criterion, or all that compare the options.
+
+    ``failed`` counts values that could not be read. ``truth`` is the agreement with the option that
+    is better by the criterion's kinds of faults; of all criteria, the accuracy of their prediction
+    of the right answer (logistic, fitted on other images). ``verdict`` is the agreement with the
+    judge's answer. ``contradicted``: of pairs in which all criteria that prefer an option prefer
+    the same, the share in which the answer is the other one.
+    """
+
+    criterion: str
+    failed: int
+    truth: Estimate
+    verdict: Estimate
+    contradicted: Estimate
+
+
+def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
+    rubric = rubric_in(judge.run.info)
+    stated = judge.joined.filter(pl.col("criteria").is_not_null())
+    if rubric is None or stated.is_empty():
+        return ()
+    said = [orjson.loads(text) for text in stated["criteria"]]
+    better = better_by_criterion(judge, rubric)
+    table = stated.select("id", "cluster", "kind", "answer", "chosen")
+    options = [one.id for one in rubric.criteria if one.answer == "option"]
+    rows = []
+    for one in rubric.criteria:
+        values = [values.get(one.id) for values in said]
+        asked = table.with_columns(
+            value=pl.Series(
+                [None if v is None else str(v) for v in values], dtype=pl.String
+            )
+        ).drop_nulls("value")
+        if asked.is_empty():
+            continue
+        known = better.get(one.id, {})
+        best = pl.Series([known.get(name) for name in asked["id"]], dtype=pl.String)
+        compares = pl.lit(one.id in options)
+        rows.append(_figures(one.id, asked.with_columns(truth=best), compares))
+    signs = np.array(
+        [[SIGNS.get(str(values.get(name)), 0.0) for name in options] for values in said]
+    ).reshape(len(said), len(options))
+    pairs = (table["kind"] == "pairwise").to_numpy()
+    if options and pairs.any():
+        rows.append(_together(table.filter(pl.Series(pairs)), signs[pairs]))
+    return tuple(rows)
+
+
+def _figures(name: str, table: pl.DataFrame, compares: pl.Expr) -> CriterionFigures:
+    value, chosen = pl.col("value"), pl.col("chosen").cast(pl.String)
+    prefers = compares & value.is_in(list(SIGNS)) & chosen.is_not_null()
+    sums = image_sums(
+        table,
+        [],
+        {
+            "known": pl.col("truth").is_not_null(),
+            "right": (value == pl.col("truth")).fill_null(False),
+            "prefers": prefers,
+            "same": prefers & (value == chosen),
+            "other": prefers & (value != chosen),
+        },
+    )
+    failed = table.filter(value == FAILED).height
+    shares = (
+        sums.shares(top, bottom)[0]
+        for top, bottom in (
+            ("right", "known"),
+            ("same", "prefers"),
+            ("other", "prefers"),
+        )
+    )
+    return CriterionFigures(name, failed, *shares)
+
+
+def _together(table: pl.DataFrame, signs: FloatArray) -> CriterionFigures:
+    total = np.sign(signs).sum(axis=1)
+    alike = (np.abs(total) == np.abs(signs).sum(axis=1)) & (total != 0)
+    predicted = _predicted(table, signs)
+    rows = table.with_columns(
+        preferred=pl.Series(np.where(total > 0, "A", "B")),
+        alike=pl.Series(alike),
+        predicted=pl.Series(predicted, dtype=pl.String),
+        chosen=pl.col("chosen").cast(pl.String),
+        answer=pl.col("answer").cast(pl.String),
+    )
+    counted = pl.col("alike") & pl.col("chosen").is_not_null()
+    agrees = counted & (pl.col("chosen") == pl.col("preferred"))
+    sums = image_sums(
+        rows,
+        [],
+        {
+            "known": pl.col("predicted").is_not_null(),
+            "right": (pl.col("predicted") == pl.col("answer")).fill_null(False),
+            "n": counted,
+            "same": agrees,
+            "other": counted & ~agrees,
+        },
+    )
+    return CriterionFigures(
+        EVERY,
+        0,
+        sums.shares("right", "known")[0],
+        sums.shares("same", "n")[0],
+        sums.shares("other", "n")[0],
+    )
+
+
+def _predicted(table: pl.DataFrame, signs: FloatArray) -> list[str | None]:
+    """Return the answer that the criteria predict for each pair with a right answer, by a penalised
+    logistic fit to the images of the other folds.
+    """
+    known = table["answer"].cast(pl.String).is_in(list(SIGNS)).to_numpy()
+    first = (table["answer"].cast(pl.String) == "A").to_numpy().astype(float)
+    image = table["cluster"].to_numpy().astype(np.int64)
+    found: list[Any] = [None] * table.height
+    fold = image % FOLDS
+    for k in np.unique(fold[known]):
+        train, test = known & (fold != k), np.flatnonzero(known & (fold == k))
+        if np.unique(image[train]).size < FOLDS:
+            continue
+        made = fit(signs[train], first[train], image[train], penalised=True)
+        eta = signs[test] @ made.coefficients
+        for place, value in zip(test, eta, strict=True):
+            found[place] = "A" if value > 0 else "B" if value < 0 else "tie"
+    return found
+
+
+COLUMNS = Layout[CriterionFigures](
+    named("criterion", "Criterion", text=True, show=str),
+    *counts("verdict"),
+    named("failed", "Not read", number),
+    *figure("truth", "truth", "Agrees with the truth"),
+    *figure("verdict", "verdict", "Agrees with the verdict"),
+    *figure("contradicted", "contradicted", "Contradicts it"),
+)
+
+
+def _sentences(rows: Sequence[CriterionFigures]) -> list[str]:
+    return list(_said(rows))
+
+
+def _said(rows: Sequence[CriterionFigures]) -> Iterator[str]:
+    for row in rows:
+        if row.criterion == EVERY and row.contradicted.interval is not None:
+            yield (
+                "Where all criteria prefer the same option, the verdict is the other one in "
+                f"{with_ends(row.contradicted)}; the criteria alone predict "
+                f"{percent(row.truth.value)} of the right answers."
+            )
+
+
+def _section(shown: Shown) -> Section:
+    return Section(
+        "criteria",
+        "Do the criteria agree with the truth and with the verdict?",
+        "The truth of a criterion that compares the options is the one with less weight of its "
+        "kinds of faults. The last row: what a logistic fit on other images makes of all of them, "
+        "and pairs in which all that prefer an option prefer the same.",
+        shown.grids(CRITERIA),
+        shown.said(CRITERIA),
+    )
+
+
+CRITERIA = JudgeFigure(
+    "criteria", _rows, COLUMNS, place=95, sentences=_sentences, section=_section
+)

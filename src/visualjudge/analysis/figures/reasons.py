@@ -1,0 +1,99 @@
+"""Does the judge name the error that decides, and does it point at it? See
+:mod:`visualjudge.analysis.reasons`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import estimate_of, image_sums
+from visualjudge.analysis.estimate import mean_ends
+from visualjudge.analysis.figure_text import plain_name, points, with_ends
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.reasons import REASONS
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import Layout, counts, figure, named
+from visualjudge.analysis.value_and_interval import ALL, Estimate
+
+TITLES = {"names": "Names the error", "points": "Points at it"}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """How often a judge names the error, or points at it (``reason``), in one task or in all: the
+    share of ``right`` reasons, and the ``gain`` over its own reasons exchanged between questions of
+    the task.
+    """
+
+    reason: str
+    task: str
+    right: Estimate
+    gain: Estimate
+
+
+def _rows(judge: JudgeResult) -> tuple[Reason, ...]:
+    return tuple(_reasons_of(judge[REASONS]))
+
+
+def _reasons_of(table: pl.DataFrame) -> Iterator[Reason]:
+    for name in TITLES:
+        if name not in table.columns:
+            continue
+        known = table.filter(pl.col(name).is_not_null())
+        parts = known.partition_by("task", as_dict=True)
+        tasks = {str(task): part for (task,), part in sorted(parts.items())}
+        every = {ALL: known, **(tasks if len(tasks) > 1 else {})}
+        for task, part in every.items():
+            if part.height:
+                yield reason_of(name, task, part)
+
+
+def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
+    """Return the figures of a table of :data:`~visualjudge.analysis.reasons.REASONS`."""
+    one = pl.lit(1)
+    sums = image_sums(table, [], {"n": one, "right": pl.col(name)})
+    paired = table.filter(pl.col(f"{name}_gap").is_not_null())
+    gaps = image_sums(paired, [], {"n": one, "gap": pl.col(f"{name}_gap")})
+    value, found = gaps.ratio("gap", "n")
+    ends = mean_ends(value, found)
+    gain = estimate_of(value, found, ends, paired.height, 0)
+    return Reason(name, task, sums.shares("right", "n")[0], gain)
+
+
+COLUMNS = Layout[Reason](
+    named("reason", "Reason", TITLES.__getitem__, text=True),
+    named("task", "Task", plain_name, text=True),
+    *counts("right"),
+    *figure("share", "right", "Right", ends="ci95"),
+    *figure("gain", "gain", "Over its own, exchanged, points", points),
+)
+
+
+def _sentences(rows: Sequence[Reason]) -> list[str]:
+    return [
+        f"{TITLES[row.reason]} in {with_ends(row.right)}, {with_ends(row.gain, points)} points "
+        "more than its own reasons for other questions."
+        for row in rows
+        if row.task == ALL and row.gain.interval is not None
+    ]
+
+
+def _section(shown: Shown) -> Section:
+    return Section(
+        "reasons",
+        "Does the judge see what is wrong, and where?",
+        "The word and the place that the judge gave are compared with the measured faults of the "
+        "worse option. Exchanged: the same judge’s words and places, each with another question of "
+        "the task. A habit, such as pointing at the middle, reaches as much.",
+        shown.grids(REASON_SHARES),
+        shown.said(REASON_SHARES),
+    )
+
+
+REASON_SHARES = JudgeFigure(
+    "reasons", _rows, COLUMNS, place=92, sentences=_sentences, section=_section
+)

@@ -1,0 +1,119 @@
+"""Is the judge right for the right reason? See :mod:`visualjudge.analysis.reasons`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import image_sums
+from visualjudge.analysis.figure_text import percent, with_ends
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.reasons import TITLES
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.reasons import REASONS
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.table_layout import Layout, counts, figure, named
+from visualjudge.analysis.value_and_interval import Estimate
+
+
+@dataclass(frozen=True)
+class RightReason:
+    """Verdicts by whether they are right and their ``reason`` is (``names``, ``points``, or
+    ``either``).
+
+    ``right`` is the share of right verdicts, ``both`` of those that are right for the right reason;
+    ``reasoned`` the share of right reasons among right verdicts; ``with_reason`` and
+    ``without_reason`` are the accuracies of verdicts whose reason is right and wrong.
+    """
+
+    reason: str
+    right: Estimate
+    both: Estimate
+    reasoned: Estimate
+    with_reason: Estimate
+    without_reason: Estimate
+
+
+def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
+    table = judge[REASONS]
+    asked = [name for name in TITLES if name in table.columns]
+    if not asked:
+        return ()
+    pairs = table.filter(pl.col("kind") == "pairwise", pl.col("right").is_not_null())
+    reasons = {name: pl.col(name) for name in asked}
+    if len(asked) > 1:
+        reasons["either"] = pl.any_horizontal(*asked)
+    return tuple(
+        _right_reason(name, known)
+        for name, reason in reasons.items()
+        for known in [pairs.with_columns(reason=reason).drop_nulls("reason")]
+        if known.height
+    )
+
+
+def _right_reason(name: str, table: pl.DataFrame) -> RightReason:
+    right, reason = pl.col("right"), pl.col("reason")
+    sums = image_sums(
+        table,
+        [],
+        {
+            "n": pl.lit(1),
+            "right": right,
+            "reason": reason,
+            "both": right & reason,
+            "neither": ~reason,
+            "lucky": right & ~reason,
+        },
+    )
+    return RightReason(
+        name,
+        sums.shares("right", "n")[0],
+        sums.shares("both", "n")[0],
+        sums.shares("both", "right")[0],
+        sums.shares("both", "reason")[0],
+        sums.shares("lucky", "neither")[0],
+    )
+
+
+REASON_TITLES = {**TITLES, "either": "Either"}
+RIGHT_COLUMNS = Layout[RightReason](
+    named("reason", "Reason", REASON_TITLES.__getitem__, text=True),
+    *counts("right"),
+    *figure("right", "right", "Right"),
+    *figure("right_reason", "both", "For the right reason"),
+    *figure("reason_if_right", "reasoned", "Right reason, of right ones"),
+    *figure("accuracy_right_reason", "with_reason", "Right, with a right reason"),
+    *figure("accuracy_wrong_reason", "without_reason", "Right, with a wrong one"),
+)
+
+
+def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
+    return [
+        f"Right in {percent(row.right.value)}, for the right reason in {with_ends(row.both)}."
+        for row in rows[:1]
+        if row.both.interval is not None
+    ]
+
+
+def _right_section(shown: Shown) -> Section:
+    return Section(
+        "right_reason",
+        "Is the judge right for the right reason?",
+        "A judge that is right for a wrong reason may not be right about the next model. A reason "
+        "is right if it names the error that decides, or points at it.",
+        shown.grids(RIGHT_REASON),
+        shown.said(RIGHT_REASON),
+    )
+
+
+RIGHT_REASON = JudgeFigure(
+    "right_reason",
+    _right_reasons,
+    RIGHT_COLUMNS,
+    needs={"truth"},
+    place=93,
+    sentences=_right_sentences,
+    section=_right_section,
+)

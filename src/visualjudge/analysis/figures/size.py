@@ -1,0 +1,89 @@
+"""Accuracy against the apparent size of what is wrong, in pixels as the judge is shown it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from visualjudge.analysis import reasons
+from visualjudge.analysis.accuracy_cells import guessed_among_allowed
+from visualjudge.analysis.figure_text import NONE, number, plain_name, with_ends
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section, by_rows
+from visualjudge.analysis.figures.sensitivity import COLUMNS
+from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.plots.series import LinesPlot
+from visualjudge.analysis.psychometric import Sensitivity, curves_of
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.value_and_interval import ALL
+
+SIZE = "size"
+
+
+def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
+    """Return the curves of all pairs and of each task; ``jnd`` is the side of a square as large as
+    the heaviest faulty place, in pixels, at which 75 % is reached.
+    """
+    facts = judge.analysis[reasons.FAULT_FACTS]
+    areas = {name: one.area for name, one in facts.items() if one.area}
+    pairs = judge.joined.filter(
+        pl.col("kind") == "pairwise", pl.col("id").is_in(list(areas))
+    ).select("id", "task", "right", "usable", "cluster")
+    if pairs.is_empty():
+        return ()
+    rows = pairs.with_columns(
+        distance=pl.Series([areas[name] ** 0.5 for name in pairs["id"]])
+    )
+    parts = [((ALL, ALL, SIZE), rows)]
+    by_task = rows.partition_by("task", as_dict=True)
+    if len(by_task) > 1:
+        parts += [
+            (("task", str(task), SIZE), part)
+            for (task,), part in sorted(by_task.items())
+        ]
+    return curves_of(parts, guessed_among_allowed(judge.asked))
+
+
+def _points(judge: JudgeResult) -> Points:
+    rows = [row.points for row in judge[FAULT_SIZE] if row.scope == ALL]
+    return rows[0] if rows and len(rows[0]) > 1 else ()
+
+
+def _text(row: Sensitivity) -> str:
+    return str(row.jnd.why) if row.jnd.value is None else with_ends(row.jnd, number)
+
+
+def _section(shown: Shown) -> Section:
+    cells = {
+        (plain_name(row.value), judge.name): _text(row)
+        for judge in shown.judges
+        for row in judge[FAULT_SIZE]
+    }
+    return Section(
+        "fault_size",
+        "How small an error does the judge see?",
+        "The side, in pixels as shown, of a square as large as the place that is most wrong, at "
+        "which a judge is right in 75 % of pairs.",
+        [by_rows("Questions", shown.judges, cells, NONE)],
+    )
+
+
+FAULT_SIZE = JudgeFigure(
+    "fault_size",
+    _rows,
+    COLUMNS,
+    needs={"truth"},
+    place=94,
+    section=_section,
+    plots=(
+        LinesPlot(
+            "fault_size",
+            "Right answers by the size of what is wrong",
+            "Share of right answers to pairs whose heaviest fault is so large.",
+            ("side", "accuracy"),
+            _points,
+            ("Side of the faulty place, pixels", "Right answers"),
+            "Each marker stands for a range of sizes; larger markers have more verdicts.",
+            "the dataset states no faults",
+        ),
+    ),
+)

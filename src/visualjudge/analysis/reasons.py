@@ -1,0 +1,226 @@
+"""What judges said of their reasons, beside the measured faults: the tables that figures of rubrics
+read.
+
+A judge *names the error* if its word is the kind of fault that decides the question. It *points at
+it* if the centre of its place lies in a faulty place of the worse option, or their IoU is at least
+0.3. Both are compared with the same judge's words and places *exchanged* between questions of the
+same task on other images: what a habit reaches, such as naming the commonest error or pointing at
+the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import polars as pl
+from pydantic import ValidationError
+
+from visualjudge.analysis.figures.figure import JudgeFigure, StudyFigure
+from visualjudge.core.records import FAILED, BoolArray, FloatArray, IntArray
+from visualjudge.dataset.fault_truth import (
+    NONE,
+    Deciding,
+    better_in,
+    deciding,
+    shown_sizes,
+)
+from visualjudge.prompts.rubric import FAULTS, Choice, Rubric, rubric_of_json
+from visualjudge.vision.raster.overlaps import box_ious
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.results import Analysis, JudgeResult
+
+NEAR_IOU = 0.3
+MOST_PARTNERS = 400
+"""Maximum number of questions of a task whose answers are exchanged with each."""
+NOWHERE = (np.nan,) * 4
+
+
+def rubric_in(info: Mapping[str, Any]) -> Rubric | None:
+    """Return the rubric that a run asked, as its ``run.json`` states it; None without one."""
+    parameters = info.get("parameters")
+    stated = parameters.get("rubric") if isinstance(parameters, Mapping) else None
+    try:
+        return None if stated is None else rubric_of_json(stated)
+    except (ValidationError, KeyError, TypeError):
+        return None
+
+
+def _fault_facts(analysis: Analysis) -> dict[str, Deciding]:
+    study = analysis.study
+    asked = [
+        name
+        for table in study.joined
+        for name in table.filter(pl.col("kind") != "ranking")["id"].unique().to_list()
+    ]
+    names = list(dict.fromkeys(asked))
+    first = study.find(names[:1])
+    if not any(placed.question.faults is not None for placed in first.values()):
+        return {}
+    sizes = cache(shown_sizes)
+    facts = {}
+    for name, placed in study.find(names).items():
+        size = None if placed.root is None else sizes(placed.root)(placed.question)
+        known = deciding(placed.question, size)
+        if known is not None:
+            facts[name] = known
+    return facts
+
+
+FAULT_FACTS = StudyFigure("fault_facts", _fault_facts)
+"""The faults that decide each question that was asked, by its id; empty if the first question
+states none.
+"""
+
+
+def _reasons(judge: JudgeResult) -> pl.DataFrame:
+    """Return a row for each verdict with criteria on a question whose deciding faults are known:
+    ``cluster, task, kind, right``, and ``names`` and ``points`` (null if not asked, or not known)
+    with ``names_gap`` and ``points_gap``, whose means are the shares less those of exchanged
+    answers.
+    """
+    rubric = rubric_in(judge.run.info)
+    stated = judge.joined.filter(pl.col("criteria").is_not_null())
+    if rubric is None or stated.is_empty():
+        return pl.DataFrame()
+    facts = judge.analysis[FAULT_FACTS]
+    rows = stated.filter(pl.col("id").is_in(list(facts)))
+    known = [facts[name] for name in rows["id"]]
+    said = [orjson.loads(text) for text in rows["criteria"]]
+    table = rows.select("cluster", "task", "kind", "right", "usable")
+    task = table["task"].cast(pl.String).to_numpy()
+    image = table["cluster"].to_numpy()
+    columns = {}
+    for one in rubric.criteria:
+        form = one.answer
+        values = [values.get(one.id, FAILED) for values in said]
+        asked = np.array([one.id in values for values in said], dtype=bool)
+        if isinstance(form, Choice) and form.choice == FAULTS:
+            columns["names"] = _names(values, known, asked, task, image)
+        elif form == "place":
+            located = np.array([fact.places is not None for fact in known], dtype=bool)
+            columns["points"] = _points(values, known, asked & located, task, image)
+    return table.with_columns(
+        series
+        for name, (hit, gap, counted) in columns.items()
+        for series in (
+            pl.Series(name, np.where(counted, hit, np.nan))
+            .fill_nan(None)
+            .cast(pl.Boolean),
+            pl.Series(f"{name}_gap", np.where(counted, gap, np.nan)).fill_nan(None),
+        )
+    )
+
+
+REASONS = JudgeFigure("reasons", _reasons)
+Column = tuple[BoolArray, FloatArray, BoolArray]
+
+
+def _names(
+    values: list[Any],
+    known: list[Deciding],
+    asked: BoolArray,
+    task: Any,
+    image: IntArray,
+) -> Column:
+    words = np.array([str(value) for value in values], dtype=object)
+
+    def hits(row: int, others: IntArray) -> BoolArray:
+        return np.isin(words[others], known[row].kinds)
+
+    return *exchanged(hits, asked, task, image), asked
+
+
+def _points(
+    values: list[Any],
+    known: list[Deciding],
+    asked: BoolArray,
+    task: Any,
+    image: IntArray,
+) -> Column:
+    boxes = np.array(
+        [value if isinstance(value, list) else NOWHERE for value in values], dtype=float
+    ).reshape(-1, 4)
+    nowhere = np.array([value == NONE for value in values], dtype=bool)
+
+    def hits(row: int, others: IntArray) -> BoolArray:
+        places = known[row].places
+        if not places:
+            return nowhere[others]
+        return points_at(boxes[others], np.array(places))
+
+    return *exchanged(hits, asked, task, image), asked
+
+
+def points_at(boxes: FloatArray, places: FloatArray) -> BoolArray:
+    """Return which of n ``boxes`` (n, 4) point at one of m ``places`` (m, 4)."""
+    x = boxes[:, ::2].mean(axis=1)[:, None]
+    y = boxes[:, 1::2].mean(axis=1)[:, None]
+    x1, y1, x2, y2 = places.T
+    inside = (x >= x1) & (x <= x2) & (y >= y1) & (y <= y2)
+    near = box_ious(np.nan_to_num(boxes), places) >= NEAR_IOU
+    return np.asarray((inside | near).any(axis=1))
+
+
+def exchanged(
+    hits: Callable[[int, IntArray], BoolArray],
+    asked: BoolArray,
+    task: Any,
+    image: IntArray,
+) -> tuple[BoolArray, FloatArray]:
+    """Return whether each answer is right, (n,), and values (n,) whose mean is the share of right
+    answers less that of answers exchanged between questions of one task on other images; NaN
+    without another image.
+
+    ``hits(k, others)`` states whether the answers to ``others`` would be right for question k. A
+    value is the answer's own hit, less the mean of other answers for its question, less how far its
+    answer does better than others elsewhere: the projection of a U-statistic (Hoeffding 1948), so
+    that the spread over images is that of the difference.
+    """
+    own = np.zeros(asked.size, dtype=bool)
+    gap = np.full(asked.size, np.nan)
+    for members in _members(task, asked):
+        count = min(MOST_PARTNERS, members.size)
+        partners = members[np.linspace(0, members.size - 1, count).astype(int)]
+        for_question = np.full(members.size, np.nan)
+        elsewhere, times = np.zeros(count), np.zeros(count)
+        for place, k in enumerate(members):
+            own[k] = hits(k, np.array([k]))[0]
+            apart = image[partners] != image[k]
+            right = hits(k, partners) & apart
+            elsewhere += right
+            times += apart
+            if apart.any():
+                for_question[place] = right.sum() / apart.sum()
+        mean = np.nanmean(for_question) if np.isfinite(for_question).any() else np.nan
+        gap[members] = own[members] - for_question
+        better = elsewhere / np.maximum(times, 1) - mean
+        gap[partners] -= better * members.size / count
+    return own, gap
+
+
+def _members(task: Any, asked: BoolArray) -> Iterator[IntArray]:
+    for name in np.unique(task[asked]):
+        yield np.flatnonzero(asked & (task == name))
+
+
+def better_by_criterion(
+    judge: JudgeResult, rubric: Rubric
+) -> dict[str, dict[str, str | None]]:
+    """Return, by criterion and question id, the option that is better by its kinds of faults."""
+    named = [one for one in rubric.criteria if one.answer == "option" and one.faults]
+    if not named or not judge.analysis[FAULT_FACTS]:
+        return {}
+    pairs = judge.joined.filter(pl.col("kind") == "pairwise")
+    placed = judge.study.find(pairs["id"].unique().to_list())
+    return {
+        one.id: {
+            name: better_in(found.question, one.faults)
+            for name, found in placed.items()
+        }
+        for one in named
+    }

@@ -1,0 +1,97 @@
+"""Criteria in a reply: the member ``criteria`` of its JSON object, read apart from the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from visualjudge.core.records import FAILED
+from visualjudge.prompts.rubric import LARGEST_PLACE, NONE, Criterion, Scale
+from visualjudge.replies.json_answers import objects
+from visualjudge.replies.stripped_text import without_thoughts
+
+FIELD = "criteria"
+_OPTIONS = {"a": "A", "b": "B", "option a": "A", "option b": "B", "tie": "tie"}
+_YES_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
+
+
+def split_criteria(text: str) -> tuple[str, Mapping[str, Any]]:
+    """Return a reply without the members ``criteria`` of its objects, and the last of them; the
+    same reply and nothing if it has none. What is left is read as any reply.
+    """
+    spoken = without_thoughts(text)
+    values: Mapping[str, Any] = MappingProxyType({})
+    pieces = []
+    at = 0
+    for start, end, value in objects(spoken) if FIELD in spoken else ():
+        if isinstance(value.get(FIELD), dict):
+            values = value.pop(FIELD)
+            rest = orjson.dumps(value).decode() if value else ""
+            pieces += [text[at:start], rest]
+            at = end
+    return "".join((*pieces, text[at:])), values
+
+
+def read_criterion(criterion: Criterion, value: Any, task: str) -> Any:
+    """Return the value of a criterion: "yes" or "no", "A", "B" or "tie", a word of the choice, a
+    number, [x1, y1, x2, y2] in 0..1000 or "none"; "Failed" if it is none of its form.
+    """
+    form = criterion.answer
+    if isinstance(form, Scale):
+        return _number(value, *form.scale)
+    if form == "place":
+        return _place(value)
+    said = _plain(value)
+    if form == "yes_no":
+        return _YES_NO.get(said, FAILED)
+    if form == "option":
+        return _OPTIONS.get(said, FAILED)
+    words = {_plain(word): word for word in criterion.words(task)}
+    return words.get(said, FAILED)
+
+
+def _plain(value: Any) -> str:
+    return re.sub(r"[\s_-]+", " ", str(value)).strip(" .").lower()
+
+
+def _number(value: Any, low: float, high: float) -> Any:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return FAILED
+    return number if low <= number <= high and value not in (True, False) else FAILED
+
+
+def _place(value: Any) -> Any:
+    if value is None or _plain(value) in (NONE, "null"):
+        return NONE
+    if not isinstance(value, list) or len(value) != 4:
+        return FAILED
+    corners = [_number(one, 0, LARGEST_PLACE) for one in value]
+    if FAILED in corners:
+        return FAILED
+    x1, y1, x2, y2 = corners
+    # all below 1: shares of the image, which are not the form that was asked for
+    return corners if x1 < x2 and y1 < y2 and max(corners) > 1 else FAILED
+
+
+def read_criteria(
+    criteria: tuple[Criterion, ...],
+    values: Mapping[str, Any],
+    task: str,
+    stored: Callable[[Any], Any],
+) -> dict[str, Any]:
+    """Return the value of each criterion by id; ``stored`` turns letters back."""
+    read = {
+        one.id: read_criterion(one, values.get(one.id, FAILED), task)
+        for one in criteria
+    }
+    options = {one.id for one in criteria if one.answer == "option"}
+    return {
+        name: stored(value) if name in options else value
+        for name, value in read.items()
+    }
