@@ -174,6 +174,26 @@ def test_metrics_hold_the_scores_by_task(tmp_path: Path) -> None:
         assert found["coverage"] >= 0.85
 
 
+@pytest.mark.parametrize("kind", [SCORES, PAIRS])
+def test_confidence_is_compared_with_what_is_right(kind: str, tmp_path: Path) -> None:
+    rows = (scores if kind == SCORES else pairs)(frozenset(["truth", "confidence"]))
+    metrics = analyse(adopted(rows, tmp_path / "s", kind)).metrics
+    (found,) = metrics["judges"][0]["confidence"]
+    assert found["kind"] == ("scores" if kind == SCORES else "choices")
+    assert 0.6 < found["stated"] < 0.9
+    assert found["ece_ci95"][0] <= found["ece"] <= found["ece_ci95"][1]
+    surest = found["abstaining"][-1]
+    assert surest["least"] == 0.9
+    assert surest["loss"] == 0  # sure exactly where it is right
+    assert surest["gain"] > 0
+    if kind == SCORES:
+        widths = [
+            max(row["high"] - row["low"] for row in found[f"range_{half}"])
+            for half in ("surer", "others")
+        ]
+        assert widths[0] < widths[1]
+
+
 def test_judges_of_different_items_have_no_question_in_common(tmp_path: Path) -> None:
     rows = scores(frozenset(["truth", "two"]))
     rows = [row for k, row in enumerate(rows) if (row["judge"] == "good") == (k < 120)]
@@ -207,3 +227,20 @@ def test_the_files_of_the_card_and_of_the_report_say_the_same(tmp_path: Path) ->
     assert invoke(app, ["report", str(run), "--json", str(metrics)]).exit_code == 0
     said = json.loads(card.read_text("utf-8"))["judges"][0]["answer"]
     assert said == json.loads(metrics.read_text("utf-8"))["judges"][0]["answer"]
+
+
+def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(5), []
+    for k in range(50):
+        true = rng.integers(0, 11)
+        said = int(np.clip(true + rng.integers(-4, 5), 0, 10))
+        rows.append({"item": f"q{k}", "judge": "pilot", "verdict": said, "truth": true})
+    (run,) = adopted(rows, tmp_path / "s", PAIRS)
+    plan = vj.plan(run)
+    (task,) = plan.as_json()["tasks"]
+    assert task["state"] == "too_few"
+    assert plan.images == task["needs_images"] > 50
+    more = f"{plan.images - 50:,} more images"
+    assert more in vj.card([run]).judges[0].models.sentence
+    (decided,) = adopted(scores(frozenset(["truth"])), tmp_path / "d", SCORES)
+    assert "Every task is decided" in str(vj.plan(decided))

@@ -36,6 +36,8 @@ def card(
     unknown = bool(pairs) and all(pair.truth is None for pair in pairs)
     if unknown or judge.models.shape == "no_truth":
         following("label", runs[0], *moved, "--out", "next.csv")
+    elif judge.models.shape == "scores" and judge.models.state == "too_few":
+        following("plan", runs[0], *moved)
     elif undecided and judge.models.state != "no":
         task = (
             ("--task", undecided[0].group.split(" + ")[0])

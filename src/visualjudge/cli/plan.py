@@ -46,6 +46,7 @@ def plan(
 
     Example: visualjudge plan data --task keypoint --goal rank --json plan.json
     """
+    from visualjudge.apps.planning.score_plan import ScorePlan
     from visualjudge.apps.planning.study_designs import (
         as_json,
         commands,
@@ -63,6 +64,10 @@ def plan(
         seed=seed,
     )
     print(result)
+    if isinstance(result, ScorePlan):
+        if json is not None:
+            json.write(result.as_json())
+        return
     if json is None:
         following(
             "plan", target, "--goal", goal, *words_of(part), "--json", "plan.json"

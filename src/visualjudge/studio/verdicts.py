@@ -192,8 +192,7 @@ class RunVerdicts:
         rows, words = [], []
         for start, verdict in known:
             number += 1
-            answer = counted.get(start)
-            row = _row(*asked[verdict.id], verdict, start, answer)
+            row = _row(*asked[verdict.id], verdict, start, counted.get(start))
             rows.append((number, self.number, *row))
             if verdict.raw_response:
                 words.append((number, words_of(verdict.raw_response)))
@@ -219,9 +218,12 @@ class RunVerdicts:
         starts = pl.Series("offset", [start for start, _ in found], dtype=pl.Int64)
         verdicts = verdict_table(verdict for _, verdict in found).with_columns(starts)
         answered = join(question_table(asked), verdicts)
-        manifest = self.folder.manifest()
-        run = Run(self.folder.path.name, self.folder.path, manifest, answered)
-        rows = counted_of(run).select("offset", "usable", "right").iter_rows()
+        path, info = self.folder.path, self.folder.manifest()
+        rows = (
+            counted_of(Run(path.name, path, info, answered))
+            .select("offset", "usable", "right")
+            .iter_rows()
+        )
         return {start: (usable, right) for start, usable, right in rows}
 
     # ---------------------------------------------------------------- what they say

@@ -24,6 +24,7 @@ from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
 from visualjudge.apps.planning.plan_inputs import Target, read_target
+from visualjudge.apps.planning.score_plan import ScorePlan, score_plan
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.outputs import OutputFile
@@ -122,9 +123,9 @@ def plan(
     prices: Prices | None = None,
     dataset: str | Path | None = None,
     seed: int = 42,
-) -> Plan:
+) -> Plan | ScorePlan:
     """Plan a study: the smallest number of images, pairs, orders and repeats that answers a
-    question.
+    question. For a pilot of scores without named models: the images until each task is decided.
 
     Parameters
     ----------
@@ -172,6 +173,9 @@ def plan(
         )
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
+    of_scores = score_plan(target, options, dataset)
+    if of_scores is not None:
+        return of_scores
     limit = THRESHOLDS["macro_accuracy"].value
     there = read_target(target, options, dataset, seed)
     question = (_rank if goal == "rank" else _right)(there, effect, limit)
@@ -211,7 +215,8 @@ def _rank(target: Target, effect: float | None, _: float) -> _Question:
     if len(pool.sources) < 2:
         count = len(pool.sources)
         raise UsageError(
-            f"{target.place}: must have at least two sources to rank, got {count}"
+            f"{target.place}: must have at least two sources to rank, got {count}; "
+            "--goal right plans for its accuracy"
         )
     gaps = np.abs(pool.differences[np.triu_indices(len(pool.sources), 1)])
     widest = float(np.nanmax(gaps))
