@@ -133,7 +133,7 @@ def test_the_sentence_says_what_is_known_and_what_to_do() -> None:
     alike = World.of(20, 3, gap=0.05).scoring_questions()
     turned = [replace(v, value={"A": "B", "B": "A"}[str(v.value)]) for v in good]
     cases = {
-        "yes": ("Yes, where the better model wins", card(asked, good)),
+        "yes": ("Yes, from ", card(asked, good)),
         "wrong": ("No: ", card(asked, turned)),
         "few images": (
             "Not with these images: 8 of at least 10",

@@ -16,12 +16,15 @@ from __future__ import annotations
 from itertools import permutations
 
 import polars as pl
+from scipy import special
 
 from visualjudge.core.records import FAILED, LETTERS, TIES
 
 EXTRACTED = "ok_extracted"
 UNFIT = "the value does not fit the question"
 OPTIONS = ["A", "B"]
+LEAST_P = 0.01
+"""p of letters that go with the models, below which they were not dealt at random."""
 
 
 def is_tie(column: str = "text") -> pl.Expr:
@@ -32,6 +35,77 @@ def is_tie(column: str = "text") -> pl.Expr:
 def is_option(column: str = "text") -> pl.Expr:
     """Return whether an answer, or the truth, is one of two options."""
     return pl.col(column).is_in(OPTIONS)
+
+
+def models_of(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the named models of pairwise verdicts, ``a`` and ``b``; null where a question does not
+    compare two.
+    """
+    names = pl.col("sources").cast(pl.List(pl.String)).list
+    two = pairs.select(
+        a=names.get(0, null_on_oob=True), b=names.get(1, null_on_oob=True)
+    )
+    named = pl.col("a") != pl.col("b")
+    return two.select(pl.when(named).then(name) for name in ("a", "b"))
+
+
+def letters_dealt(pairs: pl.DataFrame) -> bool:
+    """Return whether the letters of pairwise verdicts say something of their own: no models are
+    named, or neither of two is shown first more often than by chance (χ² over pairs, p ≥ 1 %).
+
+    Where one of two models always has the same letter, a preference for the model reads as one for
+    the letter.
+    """
+    two = models_of(pairs).with_columns(pairs["order"].cast(pl.String))
+    known = two.drop_nulls(["a", "b"])
+    if known.is_empty():
+        return True
+    if (known["order"] == "unknown").any():
+        return False
+    first = (pl.col("a") < pl.col("b")) == (pl.col("order") == "AB")
+    names = pl.min_horizontal("a", "b").alias("low"), pl.max_horizontal("a", "b")
+    seen = known.group_by(*names).agg(
+        lead=2.0 * first.sum() - pl.len(), n=pl.len().cast(pl.Float64)
+    )
+    excess = float((seen["lead"] ** 2 / seen["n"]).sum())
+    return bool(special.chdtrc(seen.height, excess) >= LEAST_P)
+
+
+def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return pairwise verdicts whose letters, in ``columns``, are renamed: A is the model that the
+    answers of the first column prefer more often, over all questions. The letters then depend on
+    no table's columns. Questions without named models keep theirs.
+    """
+    letter = pairs[columns[0]].cast(pl.String)
+    worth = pl.DataFrame({"x": letter}).select(
+        pl.col("x").replace_strict({"A": 1.0, "B": 0.0}, default=0.5)
+    )["x"]
+    two = models_of(pairs).with_columns(worth=worth)
+    sides = [
+        two.select(name="a", worth="worth"),
+        two.select(name="b", worth=1 - pl.col("worth")),
+    ]
+    strength = (
+        pl.concat(sides)
+        .drop_nulls("name")
+        .group_by("name")
+        .agg(pl.col("worth").mean().round(12))
+    )
+    for side in ("a", "b"):
+        named = strength.rename({"name": side, "worth": f"worth_{side}"})
+        two = two.join(named, on=side, how="left", maintain_order="left")
+    tied = pl.col("worth_a") == pl.col("worth_b")
+    later = pl.when(tied).then(pl.col("a") > pl.col("b"))
+    turned = later.otherwise(pl.col("worth_a") < pl.col("worth_b")).fill_null(False)
+    place = two.select(turned=turned)["turned"]
+    other = {"A": "B", "B": "A"}
+    return pairs.with_columns(
+        pl.when(place)
+        .then(pairs[name].cast(pl.String).replace(other))
+        .otherwise(pairs[name].cast(pl.String))
+        .alias(name)
+        for name in columns
+    )
 
 
 def failed() -> pl.Expr:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import gaps, image_sums
+from visualjudge.analysis.answers import by_models, letters_dealt
 from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures_of_pairs import kappa_of_two
 from visualjudge.analysis.score_comparisons import common_scores, score_gaps
@@ -99,6 +100,7 @@ def _overlap(a: IntArray, b: IntArray) -> float:
 
 
 _TOLD = ("right", "usable", "text", "cluster", "task")
+_ASKED = ("answer", "sources", "order")
 """What a comparison needs of each verdict besides its keys."""
 
 
@@ -107,8 +109,11 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     declined; each answer of people beside each other on its question.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
-    a, b = (study.kind(k, "pairwise", (*keys, *_TOLD)) for k in (i, j))
-    both = a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
+    a = study.kind(i, "pairwise", (*dict.fromkeys((*keys, *_TOLD, *_ASKED)),))
+    b = study.kind(j, "pairwise", (*keys, *_TOLD)).drop("cluster", "task")
+    both = a.join(b, on=keys, suffix="_b")
+    if not letters_dealt(both):
+        both = by_models(both, "answer", "text", "text_b")
     for run, usable in ((i, "usable"), (j, "usable_b")):
         if study.runs[run].info.get("backend") == LOCAL:
             both = both.filter(usable)

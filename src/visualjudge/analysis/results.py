@@ -50,6 +50,7 @@ PAIRED = (
     "said_first",
     "first_right",
     "tokens_in",
+    "sources",
     *map(more, FEATURES),
 )
 """Columns of pairwise verdicts that figures other than the leaderboard need."""

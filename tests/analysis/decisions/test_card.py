@@ -35,7 +35,7 @@ def test_a_good_judge_on_many_images_passes() -> None:
     card = _card(World.of(80, 4, gap=0.8), 0.97)
     states = _states(card)
     assert set(states.values()) == {"pass"}
-    assert card.judges[0].state == "pass" and ": Yes, where" in card.judges[0].answer
+    assert card.judges[0].state == "pass" and ": Yes, from" in card.judges[0].answer
 
 
 @pytest.mark.parametrize("seed", range(6))

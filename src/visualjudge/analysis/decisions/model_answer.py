@@ -150,7 +150,7 @@ def _least(models: PairsOfModels) -> str:
     points = models.resolution_points
     same = "" if points is None else f" ({points:.1f} points)"
     share = percent(models.resolution, 0)
-    return f", where the better model wins {share} of images or more{same}"
+    return f", from {share} of images won{same}"
 
 
 def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> str:

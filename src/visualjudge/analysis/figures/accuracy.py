@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import accuracy
+from visualjudge.analysis.answers import by_models, letters_dealt
 from visualjudge.analysis.bias import binomial_p, both_orders, swap_figures
 from visualjudge.analysis.figure_text import number, percent, with_ends
 from visualjudge.analysis.figures.bias import BIAS, PREFERENCE
@@ -35,17 +36,18 @@ def pairwise_figures(
     """
     told = int(pairs["said_first"].count())
     once = pairs["question"].n_unique() == pairs.height
+    dealt = letters_dealt(pairs)
     ties = int(pairs["tie"].sum() or 0)
     found = Pairwise(
         accuracy=accuracy(pairs),
         questions=pairs["question"].n_unique(),
         chance=chance,
-        constant=constant_answer(pairs) if order_shown or once else None,
+        constant=constant_answer(pairs) if dealt and (order_shown or once) else None,
         position_p=binomial_p(int(pairs["said_first"].sum() or 0), told),
         swap=swap_figures(both_orders(pairs)),
         ties=ties / int(pairs["usable"].sum()) if ties else None,
         macro=macro(pairs),
-        kappa=kappa_with_truth(pairs),
+        kappa=kappa_with_truth(pairs if dealt else by_models(pairs, "answer", "text")),
     )
     return found if truth else found.without_truth
 

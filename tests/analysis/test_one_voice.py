@@ -1,0 +1,270 @@
+"""What is said of one study in several places is one thing: random studies, and tables whose
+columns are exchanged.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from decided import World
+from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.answers import by_models
+from visualjudge.analysis.decisions.card import JudgeCard
+from visualjudge.analysis.decisions.pairs_of_models import state_words
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.sources import SOURCES
+from visualjudge.analysis.load import without_order
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.results import Analysis
+from visualjudge.analysis.separation import PairOfModels
+from visualjudge.core.records import Question, Verdict
+from visualjudge.core.seeding import rng_for
+
+STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "24"))
+
+
+def drawn(seed: int) -> Analysis:
+    """A random study: models, images of unequal numbers of questions, one or two judges that err,
+    fail, tie and favour a model.
+    """
+    rng = rng_for(seed, "one voice")
+    models, images = int(rng.integers(2, 9)), int(rng.integers(8, 151))
+    world = World.of(images, models, seed, gap=float(rng.choice([0.0, 0.1, 0.5])))
+    kept = rng.random(images * models * (models - 1) // 2) < rng.choice([0.4, 1.0])
+    asked = [q for q, on in zip(world.pair_questions(), kept, strict=True) if on]
+    if rng.random() < 0.3:
+        asked = [
+            replace(q, image_id="image0000") if rng.random() < 0.4 else q for q in asked
+        ]
+    judges = {}
+    for name in ("one", "two")[: int(rng.integers(1, 3))]:
+        judges[name] = list(_verdicts(asked, rng))
+    return analyse_study(study_of(asked, judges))
+
+
+def _verdicts(asked: list[Question], rng: np.random.Generator) -> list[Verdict]:
+    right, lifted = rng.uniform(0.5, 1.0), float(rng.choice([0.0, 0.0, 0.3]))
+    fails, ties = rng.choice([0.0, 0.1]), rng.choice([0.0, 0.1])
+    orders = ("AB", "BA") if rng.random() < 0.5 else ("AB",)
+    out = []
+    for question in asked:
+        for order in orders:
+            answer = str(question.answer)
+            if rng.random() > right:
+                answer = "B" if answer == "A" else "A"
+            if "model 1" in question.sources and rng.random() < lifted:
+                answer = "AB"[question.sources.index("model 1")]
+            if rng.random() < ties:
+                answer = "tie"
+            status = "refusal" if rng.random() < fails else "ok"
+            value = "Failed" if status == "refusal" else answer
+            out.append(Verdict(question.id, order, value, status, answer))
+    return out
+
+
+def contradictions(analysis: Analysis) -> list[str]:
+    """What contradicts something else that is said of the study."""
+    card = card_of(analysis)
+    stored = analysis.metrics["judges"]
+    of_card = card.metrics["judges"]
+    found = []
+    for k, judge in enumerate(card.judges):
+        if stored[k]["answer"] != of_card[k]["answer"]:
+            found.append("metrics.json and the card in JSON")
+        found += _of_pairs(judge)
+        found += _of_ranks(judge)
+        found += _of_favour(judge)
+        (failed,) = (line for line in judge.checks if line.name == "failed")
+        if failed.interval and "up to" in failed.why:
+            end = f"{100 * failed.interval[1]:.1f} %"
+            found += [] if end in failed.why else ["failed replies: note and interval"]
+    return found
+
+
+def _state(pair: PairOfModels) -> set[str]:
+    """The states that the tests of a pair allow."""
+    if pair.truth is None:
+        return {"unknown"}
+    both = pair.judge_order * pair.truth_order
+    if both:
+        return {"right"} if both > 0 else {"wrong"}
+    if pair.judge_order:
+        return {"undecided", "wrong"}
+    return {"undecided"} if pair.truth_order else {"close", "undecided"}
+
+
+def _of_pairs(judge: JudgeCard) -> list[str]:
+    found, models = [], judge.models
+    for pair in models.pairs:
+        ends = pair.judge_ci95
+        if pair.state not in _state(pair):
+            found.append(f"state {pair.state} and tests")
+        if ends and pair.judge_order and ends[0] <= 0.5 <= ends[1]:
+            found.append("separated with an interval that holds ½")
+        clear = bool(ends) and not ends[0] <= 0.5 <= ends[1]
+        if clear and not pair.judge_order and "not after Holm" not in state_words(pair):
+            found.append("an interval clear of ½, not separated, and nobody says why")
+        if pair.needs_images and (
+            pair.state != "undecided" or pair.needs_images[1] < 2
+        ):
+            found.append("images needed by a pair that is decided, or one")
+        if pair.needs_images and pair.truth_order and pair.judge <= 0.5:
+            found.append("more images for a preference that points the wrong way")
+        if pair.conflict and judge.models.state != "no" and "mean" not in judge.answer:
+            found.append("the mean scores have another order, and the answer is silent")
+    states = [pair.state for pair in models.pairs]
+    guesses = "no better than" in judge.answer
+    if not guesses and ("wrong" in states) is not ("wrongly" in judge.answer):
+        found.append("a pair in the wrong order and the sentence")
+    tau = models.tau_b
+    if tau.value is not None and tau.interval and tau.interval[0] is not None:
+        least = min(2 * states.count("right") / len(states) - 1, tau.value)
+        if abs(tau.interval[0] - least) > 1e-9:
+            found.append("the lower bound of τ-b and the pairs that are right")
+    return found
+
+
+def _of_ranks(judge: JudgeCard) -> list[str]:
+    found, main = [], judge.system.main
+    if main is None:
+        return []
+    sets = {row.source: row.rank_set for row in main.sources}
+    for row in judge.result[SOURCES].rows:
+        if row.source in sets and row.rank_set != sets[row.source]:
+            found.append("two rank sets of one source")
+        if not row.rank_set[0] <= row.rank <= row.rank_set[1]:
+            found.append("a rank outside its set")
+    for name, (best, worst) in sets.items():
+        above = below = 0
+        for pair in main.models.pairs:
+            if name in (pair.a, pair.b):
+                order = pair.judge_order if name == pair.a else -pair.judge_order
+                above, below = above + (order < 0), below + (order > 0)
+        if best < 1 + above or worst > len(sets) - below:
+            found.append("separated, and ranks that say it is not")
+        complete = len(main.models.pairs) == len(sets) * (len(sets) - 1) // 2
+        if complete and (best, worst) != (1 + above, len(sets) - below):
+            found.append("ranks apart that no pair separates")
+    return found
+
+
+def _of_favour(judge: JudgeCard) -> list[str]:
+    main = judge.system.main
+    (line,) = (line for line in judge.checks if line.name == "favour")
+    if main is None or line.state != "fail":
+        return []
+    named = [row for row in main.sources if str(line.why).startswith(row.source)]
+    found = [] if named else ["favour of nobody"]
+    for row in named:
+        side = 1 if row.bias.value > 0 else -1
+        beside = [p for p in main.models.pairs if row.source in (p.a, p.b)]
+        free = [
+            p
+            for p in beside
+            if p.truth_order * (1 if p.a == row.source else -1) != side
+        ]
+        if (line.value or 0) > len(free):
+            found.append("a displacement that the order by truth excludes")
+    return found
+
+
+@pytest.mark.parametrize("seed", range(STUDIES))
+def test_no_two_places_contradict_each_other(seed: int) -> None:
+    assert contradictions(drawn(seed)) == []
+
+
+# ---------------------------------------------------------------- letters
+
+
+def _adopted(seed: int) -> tuple[list[Question], list[Verdict]]:
+    """A table of verdicts with no order shown; the new model stands first."""
+    rng = rng_for(seed, "letters")
+    names = [f"m{k}" for k in range(int(rng.integers(2, 5)))]
+    images, right = int(rng.integers(10, 60)), rng.uniform(0.4, 1.0)
+    new = rng.uniform(0.5, 1.0)
+    world = World.of(images, len(names), seed).pair_questions()
+    questions, verdicts = [], []
+    for k, question in enumerate(world):
+        a, b = sorted(question.sources)
+        answer = "A" if rng.random() < new else "B"
+        scores = (10.0, 0.0) if answer == "A" else (0.0, 10.0)
+        said = answer if rng.random() < right else "BA"[answer == "B"]
+        questions.append(
+            replace(
+                question,
+                id=f"q{k}",
+                sources=(a, b),
+                answer=answer,
+                final_scores=scores,
+            )
+        )
+        verdicts.append(Verdict(f"q{k}", "AB", said, "ok", said))
+    return questions, verdicts
+
+
+def _answered(questions: list[Question], verdicts: list[Verdict]) -> tuple[object, ...]:
+    study = study_of(questions, {"judge": verdicts})
+    runs = tuple(
+        replace(
+            run,
+            info={"order_shown": False},
+            answered=without_order(run.answered),
+        )
+        for run in study.runs
+    )
+    analysis = analyse_study(
+        replace(study, runs=runs, meta={"benchmark": {"name": "t"}})
+    )
+    judge = card_of(analysis).judges[0]
+    kappa = judge.result[PAIRWISE].kappa.value
+    checks = [(line.name, line.state, line.why) for line in judge.checks]
+    pairs = [(p.a, p.b, p.state, p.needs_images) for p in judge.models.pairs]
+    return judge.answer, checks, pairs, kappa is None or round(kappa, 9)
+
+
+@pytest.mark.parametrize("seed", range(max(6, STUDIES * 2 // 3)))
+def test_exchanging_the_columns_of_a_table_changes_nothing(seed: int) -> None:
+    questions, verdicts = _adopted(seed)
+    rng = rng_for(seed, "half")
+    other = {"A": "B", "B": "A"}
+    turned_questions, turned = [], []
+    for question, verdict in zip(questions, verdicts, strict=True):
+        if rng.random() < 0.5:
+            question = replace(
+                question,
+                sources=question.sources[::-1],
+                answer=other[str(question.answer)],
+                final_scores=question.final_scores[::-1],
+                annotation_ids=question.annotation_ids[::-1],
+            )
+            verdict = replace(verdict, value=other[str(verdict.value)])
+        turned_questions.append(question)
+        turned.append(verdict)
+    assert _answered(questions, verdicts) == _answered(turned_questions, turned)
+
+
+def test_letters_of_models_do_not_depend_on_their_names() -> None:
+    names = ("x", "y", "z")
+    rows = [
+        (a, b, "A" if k % 3 else "B")
+        for k in range(6)
+        for a, b in combinations(names, 2)
+    ]
+    table = pl.DataFrame(
+        {
+            "sources": [[a, b] for a, b, _ in rows],
+            "answer": [letter for *_, letter in rows],
+        }
+    )
+    renamed = {"x": "c", "y": "b", "z": "a"}
+    again = table.with_columns(
+        sources=pl.Series([[renamed[a], renamed[b]] for a, b, _ in rows])
+    )
+    told = by_models(table, "answer")["answer"].to_list()
+    assert told == by_models(again, "answer")["answer"].to_list()
