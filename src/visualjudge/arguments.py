@@ -55,12 +55,6 @@ def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]
         for key, one in signature.parameters.items()
     }
 
-    hints |= {
-        key: Mapping[str, hints[key]]  # type: ignore[valid-type]
-        for key, one in signature.parameters.items()
-        if one.kind is inspect.Parameter.VAR_KEYWORD
-    }
-
     def check(*positional: Any, **named: Any) -> None:
         try:
             bound = signature.bind(*positional, **named)
