@@ -73,7 +73,7 @@ BUDGET = {
 OVER: dict[str, int] = {
     "core": 1500,
     "vision": 4550,
-    "formats and data": 2950,
+    "formats and data": 2960,
     "prompts": 520,
     "dataset": 1730,
     "clients": 1950,
@@ -81,7 +81,7 @@ OVER: dict[str, int] = {
     "judges": 1500,
     "runs": 1350,
     "analysis": 7300,
-    "apps": 5680,
+    "apps": 5700,
     "studio": 2500,
     "cli": 1600,
 }

@@ -22,8 +22,9 @@ import polars as pl
 
 from visualjudge import __version__
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.decisions.model_answer import SHORT
 from visualjudge.analysis.figure_text import many, percent, percents, points
+from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.published import AS_PUBLISHED
 from visualjudge.analysis.pairwise_figures import constant_answer
@@ -186,13 +187,13 @@ def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
             if score.name in (f"{benchmark}/{part}", benchmark)
         ]
         leaning = next(
-            (row.estimate for row in judge.bias if row.feature == "position"), None
+            (row.estimate for row in judge[BIAS] if row.feature == "position"), None
         )
         yield AtlasRow(
             benchmark,
             part,
             judge.name,
-            judge.pairwise.accuracy.share,
+            judge[PAIRWISE].accuracy.share,
             constant_answer(pairs) or 0.0,
             f"{own[-1].value:.{own[-1].digits}f}"
             if own and own[-1].value is not None
@@ -210,6 +211,13 @@ def _share(table: pl.DataFrame, condition: pl.Expr) -> float:
     return float(table.select(condition.mean()).item())
 
 
+ANSWERS = {
+    "yes": "Yes",
+    "in_part": "In part",
+    "too_few": "Cannot tell",
+    "no": "No",
+}
+
 COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
     "Questions": lambda row: f"{row.benchmark}: {row.part}",
     "Judge": lambda row: row.judge,
@@ -222,7 +230,7 @@ COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
         f"{percent(row.ties_said)} / {percent(row.ties_true)}"
     ),
     "Unread": lambda row: percent(row.unread),
-    "Rank models with it?": lambda row: SHORT[row.answer],
+    "Rank models with it?": lambda row: ANSWERS[row.answer],
 }
 """Columns of the table with their descriptions."""
 

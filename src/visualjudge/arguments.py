@@ -60,11 +60,14 @@ def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]
             bound = signature.bind(*positional, **named)
         except TypeError as error:
             raise ArgumentError(f"{name}: {_reason(str(error), signature)}") from None
-        for key, value in bound.arguments.items():
-            parameter = signature.parameters[key]
+        for key, parameter, value in _each(bound):
             several = parameter.annotation == _TEXTS and isinstance(value, str | None)
-            if not (value is parameter.default or several or _is(value, hints[key])):
-                told = _told(parameter.annotation, hints[key])
+            if not (
+                value is parameter.default
+                or several
+                or _is(value, hints[parameter.name])
+            ):
+                told = _told(parameter.annotation, hints[parameter.name])
                 raise ArgumentError(f"{name}: {key} must be {told}, got {value!r:.60}")
 
     @functools.wraps(function)
@@ -80,6 +83,22 @@ def checked(function: Callable[..., Result], name: str) -> Callable[..., Result]
     public: Any = awaited if inspect.iscoroutinefunction(function) else called
     public.__module__ = "visualjudge"  # where pickle finds it
     return public  # type: ignore[no-any-return]
+
+
+def _each(
+    bound: inspect.BoundArguments,
+) -> Iterator[tuple[str, inspect.Parameter, Any]]:
+    """Yield the name, the parameter and the value of each argument."""
+    for key, value in bound.arguments.items():
+        parameter = bound.signature.parameters[key]
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            for name, item in value.items():
+                yield name, parameter, item
+        elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            for item in value:
+                yield key, parameter, item
+        else:
+            yield key, parameter, value
 
 
 def _told(annotation: str, hint: Any) -> str:

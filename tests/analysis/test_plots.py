@@ -31,6 +31,7 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.main import app
 from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.outputs import OutputFile
 from visualjudge.vision.encodings import encoding_title
 
 
@@ -281,7 +282,7 @@ def test_a_report_as_pdf_needs_a_browser(
     with pytest.raises(
         UsageError, match=r"r\.pdf: needs Chromium or Chrome on the PATH"
     ):
-        printing.print_page("<html>", tmp_path / "r.pdf")
+        printing.print_page("<html>", OutputFile(tmp_path / "r.pdf"))
 
 
 def test_a_browser_that_prints_nothing_is_named(
@@ -289,7 +290,7 @@ def test_a_browser_that_prints_nothing_is_named(
 ) -> None:
     monkeypatch.setattr(printing.shutil, "which", lambda name: sys.executable)
     with pytest.raises(RunError, match="did not print the page"):
-        printing.print_page("<html>", tmp_path / "r.pdf")
+        printing.print_page("<html>", OutputFile(tmp_path / "r.pdf"))
     assert list(tmp_path.iterdir()) == []
 
 

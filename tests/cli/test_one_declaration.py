@@ -54,9 +54,10 @@ def test_command_and_function_have_the_names_and_defaults_of_the_record(
         if "help" in one.metadata:
             told = typed[one.name]
             assert told.help == one.metadata["help"]
-            assert (told.default or one.default) == one.metadata.get(
-                "typed", one.default
-            )
+            if "typed" in one.metadata:
+                assert told.default == one.metadata["typed"]
+            else:
+                assert (told.default or one.default) == one.default
 
 
 SELECTING = (

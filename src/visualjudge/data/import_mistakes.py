@@ -52,6 +52,8 @@ UNTRIED = VisualJudgeError, ValueError
 # Images from which a correction that fits the truth is believed, and the mean score that it must
 # reach where there are fewer.
 FITTED_SAMPLES, FITTED_SCORE = 6, 8.0
+# What a correction that fits must gain beyond one that does not.
+FITTED_GAIN = 0.5
 # Factors and sides of square images, of which coordinates are often left.
 FACTORS = (2, 4)
 SIDES = (1, 100, 1000, *LETTERBOXES)
@@ -222,6 +224,7 @@ def likely_mistake(
         if trial.fitted and before.size < FITTED_SAMPLES:
             clear = clear and after.mean() >= FITTED_SCORE
         explained = gain >= min(least, GAIN) and after.mean() >= EXPLAINED and clear
+        gain -= FITTED_GAIN * trial.fitted
         if explained and (best is None or gain > best[0]):
             best = gain, trial, float(after.mean())
     if best is None:

@@ -28,7 +28,7 @@ from visualjudge.core.errors import (
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.formats.class_names import whole
 from visualjudge.formats.geometry import exif_hint, hull, other_size, turned
-from visualjudge.formats.pairing import file_below, folder_at, normal
+from visualjudge.formats.pairing import ByKey, file_below, folder_at, normal
 from visualjudge.formats.samples import (
     RESIZE,
     Sample,
@@ -93,7 +93,7 @@ class CocoTruth:
     # Class names by number in the predictions' own table.
     predicted: dict[Any, str] = field(default_factory=dict)
     # Number of each image by the file name that the ground truth states.
-    numbers: dict[str, Any] = field(default_factory=dict)
+    numbers: ByKey[Any] = field(default_factory=ByKey)
 
 
 def coco(
@@ -320,7 +320,10 @@ def _by_own_tables(
     joined: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for number, rows in results.items():
         name = own.get(number)
-        joined[truth.numbers.get(name, name) if name else number] += rows
+        if name:
+            there = truth.numbers.find(name)
+            number = name if there is None else there
+        joined[number] += rows
     return joined
 
 

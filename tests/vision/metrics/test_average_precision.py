@@ -329,3 +329,8 @@ def test_score_and_ap_read_the_flag_of_a_keypoint_alike() -> None:
     found = People((Person(moved, None, None, score=0.9),))
     assert score("keypoint", found, real) == 10
     assert average_precision("keypoint", [(found, real)]) == pytest.approx(1)
+
+
+def test_people_of_whom_none_was_found_score_nothing() -> None:
+    points = np.column_stack([np.arange(17.0) * 9, np.arange(17.0) * 7, np.full(17, 2)])
+    assert score("keypoint", People(()), People((Person(points),))) == 0

@@ -117,8 +117,9 @@ def _stand_ins(kind: str) -> pl.Expr:
     """Return names in place of the sources of questions that name none."""
     if kind == "scoring":
         return pl.concat_list(pl.col("task").cast(pl.String))
-    letters = pl.lit([f"option {letter}" for letter in LETTERS])
-    return letters.list.head(pl.col("options"))
+    names = {place: f"option {letter}" for place, letter in enumerate(LETTERS)}
+    name = pl.element().replace_strict(names, return_dtype=pl.String)
+    return pl.int_ranges(pl.col("options")).list.eval(name)
 
 
 _NEEDED = (

@@ -41,7 +41,7 @@ def similarities(prediction: People, truth: People) -> tuple[FloatArray, FloatAr
     found = list(prediction.items)
     check_pairs(len(found) * len(truth.items))
     points = np.array([person.keypoints[:, :2] for person in found]).reshape(-1, 17, 2)
-    present = np.array([person.present for person in found]).reshape(-1, 17)
+    present = np.array([person.present for person in found], np.bool_).reshape(-1, 17)
     columns = [
         _similarity(points, present, person)[:, person.present].mean(axis=1)
         for person in real
