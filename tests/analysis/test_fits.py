@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from visualjudge.analysis import fits
 from visualjudge.analysis.fits import fit
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.core.records import FloatArray, IntArray
@@ -124,3 +125,12 @@ def test_a_source_preferred_for_its_length_is_no_stronger_at_equal_length() -> N
     assert first.strength.interval[0] > 0.2
     assert first.controlled.interval is not None
     assert first.controlled.interval[0] < 0 < first.controlled.interval[1]
+
+
+def test_images_that_do_not_fit_into_memory_at_once_have_the_same_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y, image = games(12)
+    whole = fit(x, y, image).variance(APART)
+    monkeypatch.setattr(fits, "MOST_CELLS", 3 * 10 * 5)
+    assert fit(x, y, image).variance(APART) == pytest.approx(whole, rel=1e-6)

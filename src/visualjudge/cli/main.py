@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
@@ -196,11 +197,22 @@ def run() -> None:
     # The matrices here are small: a second thread of NumPy's BLAS mostly waits, and uses a core
     # meanwhile. Read when NumPy is imported, which is later.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        _writes_any_text(stream)
     sys.stdout, sys.stderr = (
         cast(TextIO, CleanStream(stream, environment_secrets()))
         for stream in (sys.stdout, sys.stderr)
     )
     sys.exit(_status())
+
+
+def _writes_any_text(stream: TextIO) -> None:
+    """Make files and pipes UTF-8, as all files that commands write. On Windows they would be in the
+    system's encoding, which has no "≥"; a terminal keeps its own.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        encoding = None if stream.isatty() else "utf-8"
+        stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _status() -> int:

@@ -111,7 +111,7 @@ def mllm_judge(folder: Path) -> Path:
         }
         for k, label in enumerate("ABC")
     ]
-    batches = [{"id": 7, "answers": texts, "human_answer": "CAB", **about}]
+    batches = [{"id": 7, "answers": texts, "human_answer": "BAC", **about}]
     said = {
         "score": (scores, ["[[1]]", "Judgement: [[4]]", "[[5]]", "[[2]]"]),
         "pair": (pairs, ["[[A]]", "[[A]]", "so [[C]]"]),

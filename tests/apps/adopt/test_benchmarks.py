@@ -511,7 +511,7 @@ def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(
     )
     assert found["mllm-as-a-judge/batch"] == round(
         2 / 3, 3
-    )  # CAB against ACB: two edits of three letters
+    )  # ACB against BAC: two edits of three letters
     assert [question.answer for question in opened(tmp_path)][:3] == [0.0, 5.0, 10.0]
     assert (
         len(done.left_out) == 1

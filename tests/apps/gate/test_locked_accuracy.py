@@ -1,0 +1,32 @@
+"""The accuracy in a gate's file."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from visualjudge.apps.gate.lock import accuracy_of
+
+
+@pytest.mark.parametrize(("right", "value"), [(0, 0.0), (1, 0.5), (2, 1.0)])
+def test_a_judge_that_is_never_right_is_locked_as_such(
+    right: int, value: float
+) -> None:
+    images = [f"i{k}" for k in range(20)]
+    table = pl.DataFrame({"image": images}).with_columns(right=right, asks=2)
+    found = accuracy_of(table)
+    assert found["value"] == value
+    assert found["ci95"] is not None
+    low, high = found["ci95"]
+    assert low <= value <= high
+    assert (found["questions"], found["images"]) == (20, 20)
+
+
+def test_an_accuracy_without_an_interval_has_none() -> None:
+    table = pl.DataFrame({"image": ["a"], "right": [1], "asks": [1]})
+    assert accuracy_of(table) == {
+        "value": 1.0,
+        "ci95": None,
+        "questions": 1,
+        "images": 1,
+    }
