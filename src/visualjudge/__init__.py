@@ -39,7 +39,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "1.1.0"
+__version__ = "1.2.0.dev0"
 
 
 _NAMES = {
