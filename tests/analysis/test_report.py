@@ -302,10 +302,12 @@ def test_a_file_of_another_format_is_not_overwritten(
     run: Path, tmp_path: Path, option: str, name: str, more: list[str]
 ) -> None:
     kept = tmp_path / name
-    kept.write_text("mine")
-    refused = CliRunner().invoke(app, ["report", str(run), option, str(kept), *more])
+    words = ["report", str(run), option, str(kept), *more]
+    refused = CliRunner().invoke(app, words)
     assert isinstance(refused.exception, UsageError)
     assert f"{option} must end in" in str(refused.exception)
+    kept.write_text("mine")
+    assert isinstance(CliRunner().invoke(app, words).exception, UsageError)
     assert kept.read_text() == "mine"
 
 

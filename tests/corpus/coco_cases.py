@@ -99,7 +99,7 @@ PRED: dict[str, Any] = {
     "pred row is a list": lambda g, p, r: (g, [[7, 1, 2, 3, 4]]),
     "pred without image": lambda g, p, r: p[0].pop("image_id"),
     "pred of an unknown image": lambda g, p, r: p[0].update(image_id=8),
-    "pred image id is a text": lambda g, p, r: p[0].update(image_id="7"),
+    "pred image id is a text": lambda g, p, r: p[0].update(image_id="seven"),
     "pred without category": lambda g, p, r: p[0].pop("category_id"),
     "pred category unknown": lambda g, p, r: p[0].update(category_id=0),
     "pred category is a list": lambda g, p, r: p[0].update(category_id=[1]),

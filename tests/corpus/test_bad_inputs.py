@@ -19,9 +19,9 @@ from visualjudge.cli.main import run
 CASES = [*coco_cases.cases(), *file_cases.cases()]
 _COUNT = re.compile(
     r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must contain "
-    r"predictions for images of)"
+    r"predictions for images of|warning: the mean score)"
 )
-"""The line after those of the records."""
+"""Lines after those of the records."""
 
 
 def outcome(case: Case, root: Path) -> tuple[int, str]:

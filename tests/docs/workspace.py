@@ -47,6 +47,11 @@ def make_workspace(home: Path, run: Run) -> None:
     columns = "item,image,model_a,model_b,verdict,truth,judge"
     rows = [f"{k},{k % 5},detr,yolo,{'AB'[k % 3 == 0]},A,gpt-4o" for k in range(40)]
     (home / "verdicts.csv").write_text("\n".join([columns, *rows]))
+    scored = [
+        f"{k},{k % 30},{1 + k % 5},{1 + (k + k // 9) % 5},gpt-4o" for k in range(60)
+    ]
+    header = "item,image,score,truth,judge"
+    (home / "scores.csv").write_text("\n".join([header, *scored]))
     rated = [
         f"{i},{source},{rater},detection,{(i + 3 * k + len(source)) % 10}"
         for i in range(8)
