@@ -30,7 +30,7 @@ PAGES = [
     *sorted(DOCS.glob("tasks/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
 ]
-MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_300, 36_300
+MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_300, 36_900
 MADE = {DOCS / "cli.md", *(DOCS / name for name in ("tasks", "gallery", "prompts"))}
 """What ``docs_pages.py``, ``gallery.py`` and ``prompt_pages.py`` write; marked blocks too."""
 MADE_BLOCK = re.compile(r"<!-- (.+?) -->\n.*?<!-- end of \1 -->", re.DOTALL)

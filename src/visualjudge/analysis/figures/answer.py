@@ -28,6 +28,7 @@ from visualjudge.analysis.results import Shown
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
+    as_named,
     block,
     blocks,
     grid,
@@ -38,6 +39,14 @@ from visualjudge.analysis.value_and_interval import NO_TRUTH, Estimate
 from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table
 
+CARD_OF_TASK = Layout[Answer](
+    *as_named("state", "verdict"),
+    Column("needs_images", lambda task: (task.models.needs_images or (None, None))[1]),
+    blocks("checks", CHECK),
+    Column("answer", "verdict"),
+    Column("said", "answer"),
+)
+"""The keys of 1.0, filled from the answer."""
 TASK = Layout[Answer](
     Column(None, "judge", "Judge"),
     named("task", "Task", plain_name, text=True),
@@ -47,6 +56,7 @@ TASK = Layout[Answer](
     of_row("Accuracy", lambda task: task.checks[0].shown),
     block("answer", ANSWER, "models"),
     blocks("checks", CHECK),
+    Column("card", CARD_OF_TASK.json),
 )
 
 
