@@ -65,35 +65,32 @@ BUDGET = {
     "judges": 1380,
     "runs": 1270,
     "analysis": 5800,
-    "apps": 5680,
+    "apps": 5000,
     "studio": 2350,
     "cli": 1450,
 }
 """Statements without docstrings that a room may have; one that has fewer lowers its row."""
 OVER: dict[str, int] = {
-    "core": 1500,
-    "vision": 4550,
-    "formats and data": 2960,
-    "prompts": 520,
-    "dataset": 1730,
-    "clients": 1950,
-    "replies": 800,
-    "judges": 1500,
-    "runs": 1350,
-    "analysis": 7300,
-    "apps": 5700,
-    "studio": 2500,
-    "cli": 1600,
+    "core": 1439,
+    "vision": 4485,
+    "formats and data": 2952,
+    "prompts": 541,
+    "dataset": 1769,
+    "clients": 1851,
+    "replies": 780,
+    "judges": 1384,
+    "runs": 1281,
+    "analysis": 7634,
+    "apps": 5670,
+    "studio": 2367,
+    "cli": 1550,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 34_000
+MOST_STATEMENTS = 34_091
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 8.44
 """To become 8.0 when each room has been read once."""
 MOST_DECISIONS = 40
-RUBRICS = {"prompts": 550, "dataset": 1800, "analysis": 7640, "apps": 5700}
-"""Rooms that rubrics, faults and their figures made larger."""
-OF_RUBRICS = 700
 _LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -146,14 +143,14 @@ def test_a_room_keeps_to_its_budget() -> None:
         room = path.relative_to(ROOT).parts[0]
         room = "formats and data" if room in ("formats", "data") else room
         sizes[room] += statements(path)
-    limits = BUDGET | OVER | RUBRICS
+    limits = BUDGET | OVER
     assert {
         name: size for name, size in sizes.items() if size > limits.get(name, 200)
     } == {}
 
 
 def test_the_whole_keeps_to_its_budget() -> None:
-    assert sum(map(statements, SOURCES)) <= MOST_STATEMENTS + OF_RUBRICS
+    assert sum(map(statements, SOURCES)) <= MOST_STATEMENTS
     counts = [tokens_and_lines(path) for path in SOURCES]
     assert sum(n for n, _ in counts) <= MOST_TOKENS_A_LINE * sum(n for _, n in counts)
 
