@@ -102,7 +102,7 @@ def main() -> None:
     print("Power at the stated resolution (72 to 88 %)")
     for name, (means, images, right) in RESOLVED.items():
         rng = np.random.default_rng(3)
-        points = [study(means, images, right, rng).resolution for _ in range(60)]
+        points = [study(means, images, right, rng).resolution_points for _ in range(60)]
         apart = float(np.mean([point for point in points if point is not None]))
         moved = (means[0], means[0] + apart, *means[2:])
         states = Counter(state(study(moved, images, right, rng)) for _ in range(sets))
