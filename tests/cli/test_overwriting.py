@@ -107,7 +107,7 @@ def test_two_outputs_of_a_command_are_two_files(
 @pytest.mark.parametrize(
     ("command", "suffixes"),
     [
-        ("report run --out ds.txt", ".html or .htm or .pdf"),
+        ("report run --out ds.txt", ".html or .htm or .pdf or .csv or .md or .tex"),
         ("report run --json ds.txt", ".json"),
     ],
 )
