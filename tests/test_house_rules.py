@@ -80,13 +80,13 @@ OVER: dict[str, int] = {
     "replies": 780,
     "judges": 1384,
     "runs": 1281,
-    "analysis": 7634,
+    "analysis": 7632,
     "apps": 5670,
     "studio": 2367,
     "cli": 1550,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 34_091
+MOST_STATEMENTS = 34_089
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 8.44
 """To become 8.0 when each room has been read once."""

@@ -30,7 +30,6 @@ from visualjudge.analysis.statistics.score_agreement import (
     Figure,
     Scores,
     of_items,
-    weighted_mean,
 )
 from visualjudge.analysis.statistics.score_bar import (
     LEAST_IMAGES,
@@ -133,11 +132,6 @@ def scores_by_task(table: pl.DataFrame, scale: ScoreScale) -> dict[str, Scores]:
     task = read["task"].to_numpy()
     whole = scores_of(read, scale.step)
     return {name: of_items(whole, task == name) for name in np.unique(task).tolist()}
-
-
-def order_in_tasks(parts: Sequence[Scores]) -> Figure:
-    """Return the rank correlation inside tasks, as the mean over their items."""
-    return weighted_mean([part.spearman for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
