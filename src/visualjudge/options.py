@@ -49,7 +49,8 @@ class Options:
 
     def __post_init__(self) -> None:
         for one in fields(self):  # type: ignore[arg-type]
-            value, least = getattr(self, one.name), one.metadata.get("least")
+            value = getattr(self, one.name)
+            least = one.metadata.get("least")
             if one.default == ():
                 several = (value,) if isinstance(value, str) else tuple(value or ())
                 object.__setattr__(self, one.name, several)

@@ -94,7 +94,8 @@ def _check_scores(kind: PredictionType, task: str) -> None:
 def _check_encoding(kind: PredictionType, task: str, row: Encoding) -> None:
     assert kind.example is not None
     image, truth, expression = kind.example()
-    before, what = image.copy(), f"encoding {row.stem}"
+    before = image.copy()
+    what = f"encoding {row.stem}"
     first, second = (
         encode(task, row.stem, truth, image, expression=expression) for _ in range(2)
     )

@@ -133,8 +133,10 @@ def gaps(sums: ImageSums) -> list[tuple[Estimate, float | None]]:
     ``apart`` differ, and its p.
     """
     value, found = sums.ratio("gap", "n")
-    n, apart = sums.total("n"), sums.total("apart")
-    ends, p = gap_ends(value, found, apart, n), gap_p(value, found, apart, n)
+    n = sums.total("n")
+    apart = sums.total("apart")
+    ends = gap_ends(value, found, apart, n)
+    p = gap_p(value, found, apart, n)
     return [
         (estimate_of(value, found, ends, int(n[k]), k), known(p[k]))
         for k in range(n.size)
@@ -189,7 +191,8 @@ def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
     if table.is_empty():
         return ()
     sums = image_sums(table, by, _COUNTS)
-    every, read = sums.shares("right", "n"), sums.shares("right", "usable")
+    every = sums.shares("right", "n")
+    read = sums.shares("right", "usable")
     totals = {name: sums.total(name) for name in _COUNTS}
     failed = causes(table.filter(~pl.col("usable")), by)
     rows = []

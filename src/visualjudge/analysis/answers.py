@@ -157,12 +157,14 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
         .hstack(questions[place.drop_nulls()])
         .with_columns(usable=_usable())
     )
-    extracted, pairwise = pl.col("status") == EXTRACTED, pl.col("kind") == "pairwise"
+    extracted = pl.col("status") == EXTRACTED
+    pairwise = pl.col("kind") == "pairwise"
     table = table.with_columns(
         text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),
         number=pl.when(~extracted).then("number"),
     )
-    read, turned = pairwise & pl.col("usable"), pl.col("order") == "BA"
+    read = pairwise & pl.col("usable")
+    turned = pl.col("order") == "BA"
     return table.with_columns(
         tie=pl.when(pairwise).then(read & is_tie()),
         right=pl.when(pairwise).then(read & (pl.col("text") == pl.col("answer"))),

@@ -87,8 +87,10 @@ def _leaning(
     slope, its interval and its p. Task, margin, the points on the image's other pairs and, with
     ``apart``, the position of the better option are held equal.
     """
-    s, image = np.where(ahead, 0.5, -0.5), renumbered(sides["cluster"].to_numpy())[1]
-    margin, task = sides["margin"].to_numpy().astype(float), ordered(sides["task"])[1]
+    s = np.where(ahead, 0.5, -0.5)
+    image = renumbered(sides["cluster"].to_numpy())[1]
+    margin = sides["margin"].to_numpy().astype(float)
+    task = ordered(sides["task"])[1]
     dummies = [task == k for k in range(int(task.max()) + 1)]
     edges = np.unique(np.quantile(margin, np.linspace(0, 1, STRATA + 1)[1:-1]))
     columns = [dummy * on for dummy in dummies for on in (np.ones(s.size), margin)]
@@ -100,10 +102,8 @@ def _leaning(
     found = fit(np.column_stack([base, others]), points, image, link="identity")
     if found.determined[0] < 1 - NOT_DETERMINED:
         return None, None, None
-    value, variance = (
-        float(found.coefficients[0]) / 2,
-        float(found.covariance[0, 0]) / 4,
-    )
+    value = float(found.coefficients[0]) / 2
+    variance = float(found.covariance[0, 0]) / 4
     possible = max(-0.5, min(0.5, value))
     rest = s - base[:, 1:] @ np.linalg.lstsq(base[:, 1:], s, rcond=1e-9)[0]
     images = effective(rest, image)
@@ -114,7 +114,8 @@ def _leaning(
         p = p_value(value, variance, images - 1)
     else:  # no image differs: one that was not asked may
         edge = (1 - TAIL ** (1 / images)) / 2
-        low, high = value - edge, value + edge
+        low = value - edge
+        high = value + edge
         p = 1.0 if value**2 < FLAT else 2 * 0.5**images
     if abs(value) > 0.5 and min(abs(low), abs(high)) > 0.5 + NOT_DETERMINED:
         # beyond every possible answer: all are held, or none: a bad fit

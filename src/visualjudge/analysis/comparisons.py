@@ -122,7 +122,8 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
 
 def compare(study: Study, i: int, j: int) -> Comparison:
     """Compare judges ``i`` and ``j`` on their common pairwise verdicts."""
-    both, names = _common(study, i, j), (study.runs[i].name, study.runs[j].name)
+    both = _common(study, i, j)
+    names = (study.runs[i].name, study.runs[j].name)
     columns = zip(names, ("usable", "usable_b"), strict=True)
     silent = [name for name, usable in columns if not both[usable].any()]
     if both.is_empty() or silent:
@@ -141,7 +142,8 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
     """Compare two judges from rows with ``right``, ``right_b`` and ``cluster``, also by task if
     there is a column ``task``.
     """
-    a, b = pl.col("right"), pl.col("right_b")
+    a = pl.col("right")
+    b = pl.col("right_b")
     values = {
         "n": a.is_not_null(),
         "gap": a.cast(pl.Int8) - b.cast(pl.Int8),
@@ -239,7 +241,8 @@ def _adjusted(
 
 def compared(study: Study, i: int, j: int) -> list[Comparison]:
     """Compare judges ``i`` and ``j`` by their common pairs, and by their common scores."""
-    pairs, scores = compare(study, i, j), by_scores(study, i, j)
+    pairs = compare(study, i, j)
+    scores = by_scores(study, i, j)
     return [pairs, *scores] if pairs.questions or not scores else scores
 
 

@@ -57,7 +57,8 @@ DATASET = Layout[DatasetFacts](
 
 def dataset_facts(study: Study) -> DatasetFacts:
     """Return the facts of the questions."""
-    questions, meta = study.questions, study.meta
+    questions = study.questions
+    meta = study.meta
     numbers = pl.Series(np.concatenate([[], *study.asked])).cast(pl.Int32)
     asked = questions.filter(pl.col("question").is_in(numbers.implode()))
     return DatasetFacts(

@@ -30,8 +30,10 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEAST_IMAGES = 5
 """Minimum number of images for an interval."""
-TAIL, TINY = 0.025, 1e-12
-LEVEL, POWER = 0.05, 0.8
+TAIL = 0.025
+TINY = 1e-12
+LEVEL = 0.05
+POWER = 0.8
 Ends = tuple[FloatArray, FloatArray]
 
 
@@ -119,7 +121,8 @@ def spread(
     images = np.bincount(place, minlength=columns)
     shrunk = divided(images - 1.0, images)
     variance = sums(place, influence**2, columns) * shrunk
-    total, squares = sums(place, weights, columns), sums(place, weights**2, columns)
+    total = sums(place, weights, columns)
+    squares = sums(place, weights**2, columns)
     return Spread(variance, images, divided(total**2, squares))
 
 
@@ -133,7 +136,8 @@ def ratio(
     column.
     """
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
-    total, cases = sums(place, top, columns), sums(place, bottom, columns)
+    total = sums(place, top, columns)
+    cases = sums(place, bottom, columns)
     value = divided(total, cases, np.nan)
     rest = cases[place] - bottom
     without = np.divide(
@@ -159,7 +163,8 @@ class Shares:
 
     def __getitem__(self, k: int) -> Estimate:
         """Return share ``k`` as a figure."""
-        told, n = not np.isnan(self.low[k]), round(self.cases[k])
+        told = not np.isnan(self.low[k])
+        n = round(self.cases[k])
         value = float(self.value[k]) if np.isfinite(self.value[k]) else None
         interval = (float(self.low[k]), float(self.high[k])) if told else None
         why = None if told else too_few() if n else NOTHING.why
@@ -192,18 +197,17 @@ def shares(
     place = (
         np.zeros(kept.size, dtype=np.int64) if column is None else np.asarray(column)
     )
-    top, bottom, place = (
-        np.asarray(top, float)[kept],
-        np.asarray(bottom, float)[kept],
-        place[kept],
-    )
+    top = np.asarray(top, float)[kept]
+    bottom = np.asarray(bottom, float)[kept]
+    place = place[kept]
     value, found = ratio(top, bottom, place, columns)
     cases = sums(place, bottom, columns)
     weights = bottom if squares is None else np.asarray(squares, float)[kept]
     n = cases**2 / np.maximum(sums(place, weights, columns), TINY)
     low, high = share_ends(value, found, np.full(columns, np.inf) if graded else n)
     told = found.enough
-    low, high = np.where(told, low, np.nan), np.where(told, high, np.nan)
+    low = np.where(told, low, np.nan)
+    high = np.where(told, high, np.nan)
     return Shares(value, low, high, cases, found.images)
 
 
@@ -224,7 +228,8 @@ def share_ends(
 def share_test(value: FloatArray, found: Spread, cases: FloatArray) -> FloatArray:
     """Return the two-sided p of a share of ½, by the same effective cases as :func:`share_ends`."""
     p, n = _effective_cases(value, found, cases, TAIL)
-    x, rest = np.maximum(p * n, TINY), np.maximum((1 - p) * n, TINY)
+    x = np.maximum(p * n, TINY)
+    rest = np.maximum((1 - p) * n, TINY)
     above = np.where(p * n <= TINY, 1.0, special.betainc(x, rest + 1, 0.5))
     below = np.where((1 - p) * n <= TINY, 1.0, special.betainc(rest, x + 1, 0.5))
     return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
@@ -279,7 +284,8 @@ def gap_ends(
         reach, np.where(apart <= 0, edge, np.where(one_way, 2 * edge, 0))
     )
     told = found.enough & np.isfinite(value)
-    low, high = np.maximum(value - reach, -1), np.minimum(value + reach, 1)
+    low = np.maximum(value - reach, -1)
+    high = np.minimum(value + reach, 1)
     return np.where(told, low, np.nan), np.where(told, high, np.nan)
 
 

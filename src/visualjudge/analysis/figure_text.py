@@ -98,7 +98,8 @@ def ranks(found: tuple[int, int] | None) -> str:
     return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
-number3, span3 = partial(number, digits=3), partial(span, digits=3)
+number3 = partial(number, digits=3)
+span3 = partial(span, digits=3)
 RANKS_NOTE = "Ranks: the ranks that each source may have by itself (95 %)."
 GROUPS_NOTE = "Sources are compared only within a group, that is, in tasks that compare the same sources."
 

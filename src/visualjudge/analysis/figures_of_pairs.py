@@ -26,7 +26,9 @@ def macro(pairs: pl.DataFrame) -> Estimate:
         return NOTHING
     right = pl.col("right")
     sums = image_sums(pairs, ["task"], {"top": right, "n": right.is_not_null()})
-    n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
+    n = sums.columns["n"]
+    cell = sums.cell
+    count = sums.total("n")
     value = sums.total("top") / count
     weight = (n.sum() / sums.cells / count)[cell]
     image, place = estimate.renumbered(sums.cluster)
@@ -42,10 +44,8 @@ def macro(pairs: pl.DataFrame) -> Estimate:
     few = np.bincount(cell, minlength=sums.cells) < estimate.LEAST_IMAGES
     if not few.any():
         return share
-    first, more = (
-        sums.keys["task"].cast(pl.String).filter(pl.Series(few))[0],
-        int(few.sum()) - 1,
-    )
+    first = sums.keys["task"].cast(pl.String).filter(pl.Series(few))[0]
+    more = int(few.sum()) - 1
     why = f"a task with {estimate.too_few()}: {first}" + (
         f" and {more} more" if more else ""
     )

@@ -38,7 +38,10 @@ from visualjudge.core.records import FloatArray, IntArray
 
 MOST_LEFT_OUT = 300
 """Maximum number of coefficients for which images are left out: each costs a matrix inverse."""
-STEPS, CLOSE, SAME, LONGEST = 200, 1e-10, 1e-10, 3.0
+STEPS = 200
+CLOSE = 1e-10
+SAME = 1e-10
+LONGEST = 3.0
 MOST_CELLS = 4_000_000
 """Largest design that is kept as a dense array, which is faster."""
 FLAT = 1e-10
@@ -95,8 +98,10 @@ def fit(
     ]  # of what the data determine
     lift = np.eye(rows.shape[1]) if large else basis
     if not large:  # by these alone, which are far fewer where most sources do not play
-        rows, basis = rows @ basis, np.eye(basis.shape[1])
-    beta, pace = np.zeros(rows.shape[1]), 1.0
+        rows = rows @ basis
+        basis = np.eye(basis.shape[1])
+    beta = np.zeros(rows.shape[1])
+    pace = 1.0
     # with the penalty no weight vanishes: what the data determine can be inverted, ten times faster
     invert = (
         np.linalg.inv
@@ -131,7 +136,8 @@ def fit(
     names, place = renumbered(image)
     far = moved(rows, weight, residual, place, inverse) @ lift.T
     determined = np.diag(lift @ inverse @ information @ lift.T)
-    alone, beta = lift @ alone @ lift.T, lift @ beta
+    alone = lift @ alone @ lift.T
+    beta = lift @ beta
     kish = effective(np.ones(place.size), place)
     return Fit(
         beta,
@@ -183,7 +189,8 @@ def moved(
 
     An image of n answers moves them by A⁻¹Xᵀ(W⁻¹ − XA⁻¹Xᵀ)⁻¹r, for n < P; else by (A − XᵀWX)⁻¹Xᵀr.
     """
-    images, size = int(image.max(initial=-1)) + 1, rows.shape[1]
+    images = int(image.max(initial=-1)) + 1
+    size = rows.shape[1]
     if size > MOST_LEFT_OUT:
         cells = np.ones(image.size), (image, np.arange(image.size))
         member = sparse.csr_array(cells, shape=(images, image.size))
@@ -200,7 +207,8 @@ def moved(
         for part in np.array_split(alike, 1 + alike.size * n * size // MOST_CELLS):
             places = order[starts[part][:, None] + np.arange(n)]
             x = _dense(rows[places.ravel()]).reshape(part.size, n, size)
-            r, root = residual[places], np.sqrt(weight[places])
+            r = residual[places]
+            root = np.sqrt(weight[places])
             if n < size:
                 scaled = x * root[..., None]
                 rest = np.eye(n) - scaled @ inverse @ scaled.transpose(0, 2, 1)

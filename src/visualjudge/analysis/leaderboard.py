@@ -145,7 +145,8 @@ def _connected(edges: list[Edge]) -> list[list[str]]:
     return sorted(map(sorted, parts))
 
 
-NEVER_LOST, NEVER_WON = "it never lost", "it never won"
+NEVER_LOST = "it never lost"
+NEVER_WON = "it never won"
 PLAYED = ("question", "repeat", "order", "cluster", "task", "usable", "text", "sources")
 """Columns of pairwise verdicts that a leaderboard needs."""
 COVARIATES = ("shown_first", lead("count"), lead("text_chars"), lead("png_bytes"))
@@ -205,7 +206,8 @@ def leaderboard(
     played = games.with_columns(
         a=places_of(games, places, "a"), b=places_of(games, places, "b")
     )
-    rows, penalised = list[SourceRow](), False
+    rows = list[SourceRow]()
+    penalised = False
     for name in sorted({group for group, _ in known}):
         own = [place for place, (group, _) in enumerate(known) if group == name]
         inside = played.filter(pl.col("a").is_in(own)).with_columns(
@@ -225,14 +227,14 @@ def _board(
     whether the fit was penalised, as it is where the wins do not bound every strength.
     """
     a, b = (games[name].to_numpy().astype(np.int64) for name in ("a", "b"))
-    outcome, image = (
-        games["outcome"].to_numpy().astype(float),
-        games["cluster"].to_numpy(),
-    )
+    outcome = games["outcome"].to_numpy().astype(float)
+    image = games["cluster"].to_numpy()
     rows = np.arange(a.size)
-    shape, ones = (a.size, len(names)), np.ones(a.size)
+    shape = (a.size, len(names))
+    ones = np.ones(a.size)
     first, second = (sparse.csr_array((ones, (rows, side)), shape) for side in (a, b))
-    played, penalised = first - second, not _bounded(first, second, outcome)
+    played = first - second
+    penalised = not _bounded(first, second, outcome)
     found = equal = fit(played, outcome, image, penalised=penalised)
     if beside := _beside(games, len(names)):
         equal = fit(
@@ -242,14 +244,16 @@ def _board(
     reach = equal.variance(np.eye(len(names), len(names) + len(beside)))
     member = sparse.csr_array((ones, (renumbered(image)[1], rows)))
     games_of = (member @ (first + second)).toarray()
-    met, images = games_of.sum(0), (games_of > 0).sum(0)
+    met = games_of.sum(0)
+    images = (games_of > 0).sum(0)
     effective = met**2 / (games_of**2).sum(0)
     won = first.T @ outcome + second.T @ (1 - outcome)
     few = (images < LEAST_IMAGES) | (effective < 2)
     alike = outcome.min() == outcome.max() == 0.5
     choices = [few, np.full(few.size, alike), won == met, won == 0]
     why = np.select(choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], "")
-    value, freedom = found.coefficients, np.maximum(effective - 1, 1)
+    value = found.coefficients
+    freedom = np.maximum(effective - 1, 1)
     spread = found.variance(np.eye(value.size))
     order = np.searchsorted(np.sort(value), value + EQUAL, side="right")
     place = 1 + value.size - order
@@ -285,7 +289,8 @@ def _beside(games: pl.DataFrame, sources: int) -> list[sparse.csr_array]:
 
 def _bounded(first: Any, second: Any, outcome: FloatArray) -> bool:
     """Return whether every source has, through others, points from and against every other."""
-    won, lost = outcome > 0, outcome < 1
+    won = outcome > 0
+    lost = outcome < 1
     links = first[won].T @ second[won] + second[lost].T @ first[lost]
     parts, _ = csgraph.connected_components(links, connection="strong")
     return bool(parts == 1)

@@ -99,7 +99,8 @@ _MOST_NAMED = 5
 
 
 def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
-    notes, problems = list(run.warnings), list(run.problems)
+    notes = list(run.warnings)
+    problems = list(run.problems)
     if run.unfinished:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
     if run.foreign and run.answered.is_empty():
@@ -197,7 +198,8 @@ def _run(home: Path, name: str, info: Fields, questions: pl.DataFrame) -> Run:
     """Join a run's verdicts to their questions, without keeping the table that was read."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)
-    asked, foreign = info.get("asked"), verdicts.height - answered.height
+    asked = info.get("asked")
+    foreign = verdicts.height - answered.height
     expected = asked if isinstance(asked, int) else None
     run = Run(
         name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign

@@ -19,7 +19,8 @@ from visualjudge.analysis.value_and_interval import (
     unknown,
 )
 
-DECLINED, CANNOT_TELL = "refusal", "cannot_tell"
+DECLINED = "refusal"
+CANNOT_TELL = "cannot_tell"
 """Statuses of verdicts that intentionally give no answer."""
 NO_REPLY = "api_error"
 """Status of verdicts whose call failed, so that there was no reply to read."""
@@ -66,7 +67,8 @@ class Accuracy:
     @property
     def without_truth(self) -> Accuracy:
         """The figures that need no right answers."""
-        share, parsed = unknown(self.share), unknown(self.parsed)
+        share = unknown(self.share)
+        parsed = unknown(self.parsed)
         return replace(self, share=share, upper_bound=None, parsed=parsed)
 
     @property

@@ -215,7 +215,8 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     ``a`` puts in the same order (a tie in ``a`` counts ½).
     """
     first, second = np.triu_indices(a.shape[1], 1)
-    da, db = a[:, first] - a[:, second], b[:, first] - b[:, second]
+    da = a[:, first] - a[:, second]
+    db = b[:, first] - b[:, second]
     told = np.isfinite(da) & np.isfinite(db) & (db != 0)
     alike = np.where(da == 0, 0.5, (np.sign(da) == np.sign(db)).astype(float))
     return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
@@ -234,11 +235,10 @@ def _row(
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
     tau = _per_source(a, b, weights, correlation.weighted_kendall)
     rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
-    items, sizes = (
-        int((rated > 0).sum()),
-        estimate.sums(groups, rated, int(groups.max()) + 1),
-    )
-    mean_rho, mean_tau = _over_sources(rho), _over_sources(tau)
+    items = int((rated > 0).sum())
+    sizes = estimate.sums(groups, rated, int(groups.max()) + 1)
+    mean_rho = _over_sources(rho)
+    mean_tau = _over_sources(tau)
     told, alike = (
         estimate.sums(images, values, int(images.max()) + 1)
         for values in pair_order(a, b)
@@ -289,7 +289,9 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     """Compare every judge with the people's mean and every person with the others' mean, and add
     the mean over people.
     """
-    name, images, people = panel.dimension, panel.images, panel.people
+    name = panel.dimension
+    images = panel.images
+    people = panel.people
     rows = [
         _row(
             (name, panel.raters[i], "the people's mean", "judge"),
@@ -324,7 +326,8 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
         [[getattr(row, name) for row in people] for name in names], dtype=float
     )
     rho, tau, share = (known(value) for value in _over_sources(figures))
-    items, pairs = max(row.items for row in people), sum(row.pairs for row in people)
+    items = max(row.items for row in people)
+    pairs = sum(row.pairs for row in people)
     who: tuple[str, str, str, Kind] = (
         people[0].dimension,
         "people, mean",
@@ -349,7 +352,8 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     """
     people = panel.people.reshape(len(panel.persons), -1)
     units = int((np.isfinite(people).sum(0) > 1).sum())
-    value, ends = None, None
+    value = None
+    ends = None
     if units >= LEAST_UNITS:
         images = np.repeat(panel.images, len(panel.sources))
         value, ends = alpha(people, level, images)
@@ -402,8 +406,10 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     """
     if not people.size:
         return
-    low, high = float(np.nanmin(people)), float(np.nanmax(people))
-    least, most = float(np.nanmin(judge)), float(np.nanmax(judge))
+    low = float(np.nanmin(people))
+    high = float(np.nanmax(people))
+    least = float(np.nanmin(judge))
+    most = float(np.nanmax(judge))
     if most > high + (high - low) or least < low - (high - low):
         raise UsageError(
             f"scores must be on one scale, got {least:g} to {most:g} from the judge and {low:g} "

@@ -47,9 +47,14 @@ class Sensitivity:
     floor: float = OF_TWO
 
 
-TARGET, BINS, POINTS = 0.75, 40, 10
-LEAST_VERDICTS, LEAST_BELOW, LEAST_SHARE_BELOW = 30, 20, 0.05
-SLOPE_LEVEL, STEPS = 0.05, 60
+TARGET = 0.75
+BINS = 40
+POINTS = 10
+LEAST_VERDICTS = 30
+LEAST_BELOW = 20
+LEAST_SHARE_BELOW = 0.05
+SLOPE_LEVEL = 0.05
+STEPS = 60
 Scope = tuple[str, str, str]
 """Scope, value and distance of a :class:`.Sensitivity`."""
 CENTRE = np.array([0.0, 0.1, -3.5])
@@ -69,7 +74,8 @@ def _psi(
     shape = np.exp(theta[1])
     z = np.clip(shape * (logx - theta[0]), -40, 5)
     u = np.exp(z)
-    left, sigma = np.exp(-u), 1 / (1 + np.exp(-theta[2]))
+    left = np.exp(-u)
+    sigma = 1 / (1 + np.exp(-theta[2]))
     room = rise * (1 - sigma)
     lapses = -rise * sigma * (1 - sigma) * (1 - left)
     gradient = np.stack(
@@ -92,7 +98,9 @@ def _fit(
         likelihood = (k * np.log(psi) + (n - k) * np.log1p(-psi)).sum()
         return float(likelihood - 0.5 * ((theta - prior) ** 2 * PRECISION).sum())
 
-    damping, value, gain = 1e-3, objective(theta), np.inf
+    damping = 1e-3
+    value = objective(theta)
+    gain = np.inf
     for _ in range(STEPS):
         psi, gradient = _psi(theta, logx, limits)
         variance = psi * (1 - psi)
@@ -108,7 +116,10 @@ def _fit(
         proposal = theta + np.clip(step, -1.5, 1.5)
         new = objective(proposal)
         if new >= value:
-            theta, gain, value, damping = proposal, new - value, new, damping * 0.3
+            theta = proposal
+            gain = new - value
+            value = new
+            damping = damping * 0.3
         else:
             damping *= 8
     return theta, information
@@ -116,7 +127,8 @@ def _fit(
 
 def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
     """Return the distance at which the curve reaches 75 %; infinity if it never does."""
-    room, above = limits[1] / (1 + np.exp(theta[2])), TARGET - limits[0]
+    room = limits[1] / (1 + np.exp(theta[2]))
+    above = TARGET - limits[0]
     if room <= above:
         return float("inf")
     return float(
@@ -189,7 +201,8 @@ def curves_of(
     slopes = [None if one is None else one.slope for one in found]
     whole = [scope == ALL for (scope, _, _), _ in kept]
     tested = [one for one, p in zip(whole, slopes, strict=True) if p is not None]
-    of_all, of_parts = max(1, sum(tested)), max(1, len(tested) - sum(tested))
+    of_all = max(1, sum(tested))
+    of_parts = max(1, len(tested) - sum(tested))
     adjusted = holm(slopes, [1 / (of_all if one else of_parts) for one in whole])
     return tuple(
         _sensitivity(*part, curve, p)
@@ -209,16 +222,17 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     edges = np.unique(np.quantile(x, np.linspace(0, 1, BINS + 1)))
     left = np.searchsorted(edges, x, side="left") - 1
     which = renumbered(np.clip(left, 0, max(0, edges.size - 2)))[1]
-    n, k = np.bincount(which).astype(float), np.bincount(which, right).astype(float)
-    limits, mean = (read * chance, read * (1 - chance)), np.bincount(which, x) / n
+    n = np.bincount(which).astype(float)
+    k = np.bincount(which, right).astype(float)
+    limits = (read * chance, read * (1 - chance))
+    mean = np.bincount(which, x) / n
     theta, information = _fit(mean, n, k, limits)
-    jnd, clusters = (
-        _threshold(theta, limits),
-        rows["cluster"].to_numpy().astype(np.int64),
-    )
+    jnd = _threshold(theta, limits)
+    clusters = rows["cluster"].to_numpy().astype(np.int64)
     psi, gradient = _psi(theta, np.log(mean), limits)
     weight = 1 / (psi * (1 - psi))[which]
-    image, inverse = renumbered(clusters)[1], np.linalg.inv(information)
+    image = renumbered(clusters)[1]
+    inverse = np.linalg.inv(information)
     rest = (right - psi[which]) * weight
     far = moved(gradient[which], weight, rest, image, np.asarray(inverse, float))
     # how log m moves with θ where ψ(m; θ) = ¾: ψ's gradient over its slope in log m
@@ -237,10 +251,12 @@ def _sensitivity(
         few = f"fewer than {LEAST_VERDICTS} verdicts or {LEAST_IMAGES} images"
         return Sensitivity(*scope, Estimate(None, None, rows.height, images, few))
     reason = _why_none(curve, slope, float(rows["distance"].max()))  # type: ignore[arg-type]
-    jnd, reach = curve.jnd, _reach(curve)
+    jnd = curve.jnd
+    reach = _reach(curve)
     ends = None if reason else (max(0.0, jnd - reach), jnd + reach)
     figure = Estimate(None if reason else jnd, ends, rows.height, images, reason)
-    (floor, room), (alpha, beta) = curve.limits, np.exp(curve.theta[:2]).tolist()
+    floor, room = curve.limits
+    alpha, beta = np.exp(curve.theta[:2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[2])))
     return Sensitivity(*scope, figure, alpha, beta, lapse, slope, _points(curve), floor)
 
@@ -255,7 +271,9 @@ def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
     """Return why the data do not support a 75 % point. A curve that is extrapolated below or above
     the distances that were asked is no evidence.
     """
-    n, jnd, below = curve.n, curve.jnd, curve.n[curve.x < curve.jnd].sum()
+    n = curve.n
+    jnd = curve.jnd
+    below = curve.n[curve.x < curve.jnd].sum()
     reasons = (
         (slope is None or slope >= SLOPE_LEVEL,
          "accuracy does not rise significantly with the difference"),
@@ -268,7 +286,8 @@ def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:
 
 
 def _points(curve: _Curve) -> tuple[tuple[float, float, float], ...]:
-    n, k = curve.n, curve.k
+    n = curve.n
+    k = curve.k
     tenth = (np.cumsum(n) / n.sum() * POINTS - 1e-9).astype(int)
     group = renumbered(np.minimum(tenth, POINTS - 1))[1]
     total, right, far = (np.bincount(group, values) for values in (n, k, curve.x * n))

@@ -57,8 +57,8 @@ VOTES = {"a": "1", "b": "0", "tie": "0.5"}
 Problems = list[Problem]
 
 
-# Return the rows of a table; of JSONL as text.
 def _read(path: Path) -> pl.DataFrame:
+    """Return the rows of a table; of JSONL as text."""
     if path.suffix.lower() == ".csv":
         return read_texts(path)
     if path.suffix.lower() == ".parquet":
@@ -145,9 +145,9 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     return rated, problems
 
 
-# Return a table with a column for each rater as a long one; a vote for A is the score 1 of its
-# item, one for B 0, a tie ½.
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with a column for each rater as a long one; a vote for A is the
+    score 1 of its item, one for B 0, a tie ½."""
     shared = [
         name
         for name in ("__line", "item", "image", "source", "dimension")
@@ -190,7 +190,8 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
 
 
 def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
-    task, rater = path.parent.name, f"rater{path.stem.rpartition('_rater')[2]}"
+    task = path.parent.name
+    rater = f"rater{path.stem.rpartition('_rater')[2]}"
     table = csv_table(path, "\t", quote=None)
     for row in table.iter_rows(named=True):
         for source in table.columns[1:]:
@@ -225,8 +226,8 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         )
 
 
-# Add VIEScore's overall score O = √(SC·PQ) if a rater gave both.
 def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
+    """Add VIEScore's overall score O = √(SC·PQ) if a rater gave both."""
     split = table.with_columns(
         task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2)
     )
@@ -245,11 +246,11 @@ def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([table, overall.select(table.columns)])
 
 
-# Return the usable scores of raters as ratings: the dimension is the task, with one rating per
-# source (averaged over encodings). The item is the image, or ``IMAGE/CLASS`` if the question is
-# about one class of interest, because each class has its own score. ``image`` names the image, by
-# which intervals are clustered.
 def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return the usable scores of raters as ratings: the dimension is the task, with
+    one rating per source (averaged over encodings). The item is the image, or
+    ``IMAGE/CLASS`` if the question is about one class of interest, because each class
+    has its own score. ``image`` names the image, by which intervals are clustered."""
     scored = named.filter((pl.col("kind") == "scoring") & pl.col("usable"))
     image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
     rows = scored.select(
@@ -262,8 +263,8 @@ def _scores(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     return _means(rows.drop_nulls("source"), kind)
 
 
-# Return one rating for each output and rater.
 def _means(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return one rating for each output and rater."""
     return (
         rows.group_by("item", "source", "rater", "dimension", maintain_order=True)
         .agg(pl.col("score").mean(), pl.col("image").first())
@@ -318,9 +319,11 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     """
     studies = [load_study([folder]) for folder in folders]
     asked = any(study.runs[0].of_people for study in studies)
-    tables, rankings = [pl.DataFrame(schema=SCHEMA)], 0
+    tables = [pl.DataFrame(schema=SCHEMA)]
+    rankings = 0
     for study in studies:
-        run, named = study.runs[0], study.joined[0].filter("usable")
+        run = study.runs[0]
+        named = study.joined[0].filter("usable")
         kind = "person" if run.of_people else "judge"
         if run.of_people:
             rankings += named.filter(pl.col("kind") == "ranking").height

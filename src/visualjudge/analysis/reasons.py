@@ -187,7 +187,8 @@ def exchanged(
         count = min(MOST_PARTNERS, members.size)
         partners = members[np.linspace(0, members.size - 1, count).astype(int)]
         for_question = np.full(members.size, np.nan)
-        elsewhere, times = np.zeros(count), np.zeros(count)
+        elsewhere = np.zeros(count)
+        times = np.zeros(count)
         for place, k in enumerate(members):
             own[k] = hits(k, np.array([k]))[0]
             apart = image[partners] != image[k]

@@ -100,7 +100,8 @@ def rank_taus(table: pl.DataFrame) -> FloatArray:
     are equal.
     """
     out = np.full(table.height, np.nan)
-    parsed, options = table["usable"].to_numpy(), table["options"].to_numpy()
+    parsed = table["usable"].to_numpy()
+    options = table["options"].to_numpy()
     for k in np.unique(options[parsed]):
         rows = np.flatnonzero(parsed & (options == k))
         part = table[rows]
@@ -148,11 +149,9 @@ def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
     }
     taus = pl.Series("tau", rank_taus(table)).fill_nan(None)
     sums = image_sums(table.with_columns(taus), by, values)
-    exact, top, found = (
-        sums.shares("exact", "n"),
-        sums.shares("top", "n"),
-        tau_means(sums),
-    )
+    exact = sums.shares("exact", "n")
+    top = sums.shares("top", "n")
+    found = tau_means(sums)
     failed = sums.total("failed")
     return {
         "/".join(map(str, row)) if by else "": Ranking(

@@ -60,7 +60,8 @@ AnswerState = Literal["yes", "in_part", "no", "too_few"]
 Ends = tuple[float, float]
 MOST_TIMES = 20
 """Maximum number of further images that is promised, in multiples of those that there are."""
-GROUP, MOST_GROUPS = 30, 12
+GROUP = 30
+MOST_GROUPS = 12
 """Number of comparisons whose rate of right answers is one point of the judge's curve, and maximum
 number of points.
 """
@@ -212,7 +213,8 @@ class PairsOfModels:
         if not truth.any():
             return Estimate(None, None, len(known), self.images)
         proven = np.array([pair.judge_order * pair.truth_order for pair in known])
-        low, high = float((proven > 0).mean()), float((proven >= 0).mean())
+        low = float((proven > 0).mean())
+        high = float((proven >= 0).mean())
         ends = min(2 * low - 1, value), max(2 * high - 1, value)
         return Estimate(value, ends, len(known), self.images)
 
@@ -228,7 +230,8 @@ class PairsOfModels:
         above = np.zeros((len(place), len(place)), dtype=bool)
         met = np.eye(len(place), dtype=bool)
         for pair in self.pairs:
-            a, b = place[pair.group, pair.a], place[pair.group, pair.b]
+            a = place[pair.group, pair.a]
+            b = place[pair.group, pair.b]
             met[a, b] = met[b, a] = True
             above[a, b] = pair.judge_order > 0
             above[b, a] = pair.judge_order < 0
@@ -267,8 +270,10 @@ def separate(rows: Comparisons) -> PairsOfModels:
     turned = np.where(np.isnan(true.value), judged.value, true.value) < 0.5
     order = np.where(turned, -1, 1)
     twos = np.where(turned[:, None], cells.twos[:, ::-1], cells.twos)
-    judge_order, truth_order = judged.order * order, true.order * order
-    judged, true = judged.turned(turned), true.turned(turned)
+    judge_order = judged.order * order
+    truth_order = true.order * order
+    judged = judged.turned(turned)
+    true = true.turned(turned)
     pairs = tuple(
         PairOfModels(
             rows.names[a],
@@ -370,7 +375,8 @@ def _compared(cells: Cells) -> tuple[Preferences, Preferences, BoolArray, IntArr
         table[ERROR] = np.inf
     rejected = np.zeros(len(cells.twos), dtype=bool)
     gap, gap_test = _differences(cells)
-    by_fit, by_fit_test = gap.copy(), gap_test.copy()
+    by_fit = gap.copy()
+    by_fit_test = gap_test.copy()
     groups = np.unique(cells.rows.groups, return_inverse=True)[1]
     for group in range(int(groups.max(initial=-1)) + 1):
         places = np.flatnonzero(groups[cells.twos[:, 0]] == group)
@@ -410,7 +416,8 @@ ERROR = 3
 
 def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
     """Return the columns of :class:`Preferences`, from the questions that compare two models."""
-    known, count = np.isfinite(outcome), len(cells.twos)
+    known = np.isfinite(outcome)
+    count = len(cells.twos)
     value, found = ratio(outcome[known], np.ones(known.sum()), cells.pair[known], count)
     many = np.full(count, np.inf)
     low, high = share_ends(value, found, many)
@@ -425,8 +432,10 @@ def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
 def _differences(cells: Cells) -> tuple[FloatArray, FloatArray]:
     """Return judge minus truth of each pair by its own questions, and its p."""
     gap = cells.judge - cells.truth
-    known, count = np.isfinite(gap), len(cells.twos)
-    pair, ones = cells.pair[known], np.ones(known.sum())
+    known = np.isfinite(gap)
+    count = len(cells.twos)
+    pair = cells.pair[known]
+    ones = np.ones(known.sum())
     value, found = ratio(gap[known], ones, pair, count)
     apart = sums(pair, gap[known] ** 2, count)
     p = gap_p(value, found, apart, sums(pair, ones, count))
@@ -453,7 +462,8 @@ def _strengths(
 def _by_strengths(found: _Strengths, twos: IntArray) -> FloatArray:
     """Return the columns of :class:`Preferences` of pairs by their strengths."""
     contrast = _signs(twos, found.fit.coefficients.size).toarray()
-    value, variance = contrast @ found.fit.coefficients, found.fit.variance(contrast)
+    value = contrast @ found.fit.coefficients
+    variance = found.fit.variance(contrast)
     freedom = max(found.fit.kish - 1, 1.0)
     error = np.where(variance > 0, np.sqrt(variance), np.inf)
     reach = t_isf(TAIL, freedom) * error
@@ -521,7 +531,8 @@ def _variance_per_image(found: Preferences, images: IntArray) -> float | None:
     known = np.isfinite(found.error) & np.isfinite(found.value)
     if not known.any():
         return None
-    value, variance = found.value[known], found.error[known] ** 2
+    value = found.value[known]
+    variance = found.error[known] ** 2
     each = images[known] * variance * value * (1 - value)
     apart = np.abs(value - 0.5)
     return float(np.median(each[apart <= np.median(apart)]))
@@ -555,7 +566,8 @@ def _by_difference(rows: Comparisons) -> Curve:
     predictions, over differences that scatter around a mean as those seen do.
     """
     kept = np.isfinite(rows.difference) & np.isfinite(rows.judge)
-    difference, judge = rows.difference[kept], rows.judge[kept]
+    difference = rows.difference[kept]
+    judge = rows.judge[kept]
     pair = renumbered(rows.first[kept] * len(rows.names) + rows.second[kept])[1]
     scatter = difference - (np.bincount(pair, difference) / np.bincount(pair))[pair]
     scatter = np.sort(np.concatenate([scatter, -scatter]))
@@ -608,7 +620,8 @@ def _promise(
             rest = (of_truth + shared * NODES) / math.sqrt(1 - shared**2)
             return float(((of_judge + NODES > 0) * special.ndtr(rest)).mean())
 
-        low, high = 0.0, most
+        low = 0.0
+        high = most
         if power(high) < POWER:
             return None, None
         while high - low > most / 2000:

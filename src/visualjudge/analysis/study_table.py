@@ -225,7 +225,8 @@ def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
     """Return :func:`question_rows` of stored questions (WIRE). ``text`` states whether the answer
     is not a number.
     """
-    scores, ids = pl.col("final_scores"), pl.col("annotation_ids")
+    scores = pl.col("final_scores")
+    ids = pl.col("annotation_ids")
     words = {
         **{name: pl.col(name) for name in ("task", "encoding")},
         "kind": pl.col("question_type"),

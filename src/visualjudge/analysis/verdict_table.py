@@ -29,7 +29,9 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
         If there is no file of verdicts.
     """
     run = RunFolder(folder)
-    path, frames, unread = run.existing_verdicts_path(), [], list[VerdictLine]()
+    path = run.existing_verdicts_path()
+    frames = []
+    unread = list[VerdictLine]()
     rest = run.lines()
     while lines := list(islice(rest, _ROWS)):
         read = [line for line in lines if line.verdict is not None]

@@ -32,7 +32,8 @@ class Truth:
 
     def read(self, reply: str, finish_reason: str = "stop") -> Reading:
         """Return the reading of a reply to the question."""
-        kind, ties = self.question_type, self.ties
+        kind = self.question_type
+        ties = self.ties
         return read_reply(
             reply, kind, self.options, finish_reason=finish_reason, ties=ties
         )
@@ -64,10 +65,8 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         raise UsageError(
             f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}"
         )
-    kind, answer = (
-        cast("QuestionType", str(question["question_type"])),
-        str(question["answer"]),
-    )
+    kind = cast("QuestionType", str(question["question_type"]))
+    answer = str(question["answer"])
     shown = (
         len(answer)
         if kind == "ranking"

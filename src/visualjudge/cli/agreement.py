@@ -89,7 +89,8 @@ def agreement(
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
-    told, shown = plain(asdict(result)), [*tables_of(result)]
+    told = plain(asdict(result))
+    shown = [*tables_of(result)]
     if as_published is not None:
         cells = published(every, judge or [])
         told["as_published"] = {

@@ -31,7 +31,8 @@ def card(
     write(json, result.metrics)
     print(result.details if details else result)
     moved = () if options.dataset is None else ("--dataset", options.dataset)
-    judge, pairs = result.judges[0], result.judges[0].models.pairs
+    judge = result.judges[0]
+    pairs = result.judges[0].models.pairs
     undecided = [pair for pair in pairs if pair.state == "undecided"]
     unknown = bool(pairs) and all(pair.truth is None for pair in pairs)
     if unknown or judge.models.shape == "no_truth":

@@ -18,7 +18,8 @@ from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
 # Number of pairs of the study, and of those labelled by a person.
-STUDIED, LABELS = 300, 40
+STUDIED = 300
+LABELS = 40
 # The two judges: one that needs the photograph and is good at one task only, and one that
 # prefers option A.
 STUDY_JUDGES = {
@@ -54,23 +55,21 @@ def demo(
 
     started = time.monotonic()
     _clear(out, force)
-    data, dataset, runs, study = (
-        out / "data",
-        out / "dataset",
-        out / "runs",
-        out / "study",
-    )
+    data = out / "data"
+    dataset = out / "dataset"
+    runs = out / "runs"
+    study = out / "study"
     restored = [("--task", name) for name, task in TASKS.own.items() if task.restored]
     judges = {
         "local": (*LOCAL, "--type", "ranking"),
         "sharpness": (*BASELINE, "sharpness", *sum(restored, ("--swap",))),
         "simulated": (*BASELINE, "oracle:0.9,bias=0.3", "--swap"),
     }
-    seeded, tasks = (
-        ("--seed", seed),
-        sum((("--task", task) for task in PROBED_TASKS), ()),
-    )
-    probes, probed, labels = out / "probes", runs / "probes-local", study / "labels.csv"
+    seeded = ("--seed", seed)
+    tasks = sum((("--task", task) for task in PROBED_TASKS), ())
+    probes = out / "probes"
+    probed = runs / "probes-local"
+    labels = study / "labels.csv"
     studied = {
         study / "runs" / name: (
             *(*BASELINE, model, "--set", f"name={name}", "--swap"),

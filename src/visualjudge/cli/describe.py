@@ -99,7 +99,8 @@ def _describe_data(
         for name in tasks
     ]
     equal = [reason for name in tasks for reason in equal_sources(data, name)]
-    problems, tasks_json = list(data.problems), [each.to_json() for each in described]
+    problems = list(data.problems)
+    tasks_json = [each.to_json() for each in described]
     write(json, {"tasks": tasks_json, "invalid_records": len(problems)})
     if described:
         print(_table(described).text())
@@ -121,7 +122,8 @@ def _describe_data(
 
 
 def _table(described: list[Description]) -> Table:
-    rows, notes = [], []
+    rows = []
+    notes = []
     for each in described:
         parts = {"all": each.whole}
         for heading, slices in (

@@ -246,8 +246,10 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
         for name, value in values.items()
         if name in own and value is not None
     }
-    preds, out = values.get(row.each[0]) or [], values["out"]
-    sources, count = values["source"] or [None] * (len(preds) or 1), len(preds) or 1
+    preds = values.get(row.each[0]) or []
+    out = values["out"]
+    sources = values["source"] or [None] * (len(preds) or 1)
+    count = len(preds) or 1
     if len(sources) != count:
         told = f"once for each --{row.each[0]}, in the same order"
         raise UsageError(

@@ -129,11 +129,9 @@ def _finish(report: RunReport, out: Path) -> None:
     from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
-    total, causes, stopped = (
-        report.statuses.total(),
-        report.causes,
-        report.progress.stopped,
-    )
+    total = report.statuses.total()
+    causes = report.causes
+    stopped = report.progress.stopped
     cached = f"{report.from_cache} from the reply cache" if report.from_cache else ""
     money = "; ".join(
         filter(None, (spent_in_all(report.progress, report.total), cached))
@@ -142,9 +140,11 @@ def _finish(report: RunReport, out: Path) -> None:
         f"{out}: {pluralize(total, 'verdict')}: {counted(report.statuses) or 'none'}"
     )
     print(f"{verdicts} ({money})" if money else verdicts)
-    errors, excess = report.statuses["api_error"], report.progress.budget.excess()
+    errors = report.statuses["api_error"]
+    excess = report.progress.budget.excess()
     served = " · ".join(f"{who} {n}" for who, n in report.served.most_common())
-    failures, server = report.diagnostics.failures, report.server or ""
+    failures = report.diagnostics.failures
+    server = report.server or ""
     reason = report.last_error or "no reason was given"
     failed = f"{pluralize(errors, 'API error')} in {pluralize(total, 'verdict')}"
     missing = pluralize(report.missing, "verdict is", "verdicts are")

@@ -89,7 +89,8 @@ class Group(TyperGroup):
     def resolve_command(
         self, ctx: Any, args: list[str]
     ) -> tuple[str | None, Any, list[str]]:
-        name, known = args[0], self.list_commands(ctx)
+        name = args[0]
+        known = self.list_commands(ctx)
         path = f"{ctx.info_name} {name}" if ctx.parent else name
         if path in RETIRED:
             raise UsageError(f"{path} was removed in 1.1; use: {RETIRED[path]}")

@@ -128,7 +128,8 @@ def evaluate(
     if len(names) != len(predictions) or len(set(names)) != len(names):
         told = "a name of its own for each result file"
         raise UsageError(f"--name must be given {told}, got {', '.join(names)}")
-    table, models = _table(data, skip_invalid), []
+    table = _table(data, skip_invalid)
+    models = []
     asked = matcher.client(concurrency=16) if matcher.model else None
     for label, path in zip(names, predictions, strict=True):
         replies, notes = read_predictions(path, table)
@@ -212,13 +213,15 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
 def _finish(result: InferReport, workbook: Path) -> None:
     from visualjudge.runs.progress_display import counted, spent_in_all
 
-    journal, progress = workbook.with_suffix(".jsonl"), result.progress
+    journal = workbook.with_suffix(".jsonl")
+    progress = result.progress
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     replied = pluralize(result.replied, "reply")
     print(f"{workbook}: {replied}{statuses} ({journal.name} is the record)")
     if money := spent_in_all(progress, result.total):
         print(f"spent: {money}")
-    truncated, lost = result.statuses["truncated"], progress.causes.total()
+    truncated = result.statuses["truncated"]
+    lost = progress.causes.total()
     cut = pluralize(result.cut, "cell was", "cells were")
     causes = f"{counted(progress.causes)}; the last: {progress.error}"
     remark(

@@ -54,7 +54,8 @@ class CleanStream:
     """A text stream to which only what ``clean`` returns is written."""
 
     def __init__(self, stream: Any, clean: Callable[[str], str] = for_terminal) -> None:
-        self._stream, self._clean = stream, clean
+        self._stream = stream
+        self._clean = clean
 
     def write(self, text: str) -> int:
         self._stream.write(self._clean(text))
@@ -228,7 +229,8 @@ def write(output: OutputFile | None, content: Any) -> None:
 def _check_outputs(outputs: Mapping[Any, OutputFile]) -> None:
     options: dict[Path, str] = {}
     for option, output in outputs.items():
-        name, path = output.option, output.path
+        name = output.option
+        path = output.path
         if other := options.get(path.resolve()):
             raise UsageError(
                 f"{name}: {path} is what {other} writes; name another file"

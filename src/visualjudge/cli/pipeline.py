@@ -77,7 +77,8 @@ def pipeline(
 
     if not run.resume:
         out.beside(".run.json").check()
-    metrics, named = read_config(config), prompts_of(config)
+    metrics = read_config(config)
+    named = prompts_of(config)
     store = PromptAssetStore(*(prompts or ()), *([named] if named else []))
     pipes = build_pipes(
         metrics,

@@ -130,20 +130,23 @@ def studio(
     from visualjudge.studio.serving import serve
     from visualjudge.studio.site import Site
 
-    address, names = url or f"http://{_HERE}:{port}", LOOPBACK
+    address = url or f"http://{_HERE}:{port}"
+    names = LOOPBACK
     if url is not None:
         proxy = re.fullmatch(r"https://([\w.-]+)(:\d+)?/?", url)
         if proxy is None:
             raise UsageError(
                 f"--url must be https://NAME or https://NAME:PORT, got {url}"
             )
-        address, names = url.rstrip("/"), LOOPBACK | {proxy[1].lower()}
+        address = url.rstrip("/")
+        names = LOOPBACK | {proxy[1].lower()}
     site = Site(find_places(folders or [Path()]))
     with socket.socket() as probe:
         if probe.connect_ex((_HERE, port)) == 0:
             raise RunError(f"port {port} is in use; name another with --port")
     if people is None:
-        app, end = create_app(site), site.stop
+        app = create_app(site)
+        end = site.stop
         site.open_all()
         print(f"{address}  (Ctrl-C stops it)", flush=True)
     else:
@@ -162,7 +165,8 @@ def studio(
         settings = going_on(people, settings, named=bool(items or questions))
         files = StudyFiles(items, questions, instructions)
         pages = people_pages(site, people, settings, rater or [], files)
-        app, end = people_app(pages, names), pages.run.close
+        app = people_app(pages, names)
+        end = pages.run.close
         _introduce(pages, settings, address)
     try:
         serve(app, _HERE, port)
@@ -173,11 +177,9 @@ def studio(
 def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
     from visualjudge.studio.people.access import ADMIN
 
-    plan, raters, several = (
-        pages.run.plan,
-        pages.run.raters,
-        settings.raters_per_question,
-    )
+    plan = pages.run.plan
+    raters = pages.run.raters
+    several = settings.raters_per_question
     remark(
         {
             plan.said: True,

@@ -12,7 +12,8 @@ from visualjudge.core.errors import ApiError, ClientError
 _BUSY = frozenset({408, 429, 503, 529})
 # Windows, and at least calls, that must be answered before a place is added at the level that was
 # refused last: one of them may be refused again.
-_WINDOWS, _CALLS = 4, 40
+_WINDOWS = 4
+_CALLS = 40
 _NEAR = 1.5
 
 
@@ -110,9 +111,7 @@ class Limited(Wrapping):
 
     def _lower(self) -> None:
         near = self._is_near and not self._stepped_back
-        self._deaf_until, self._refused_at, self._stepped_back = (
-            self._begun,
-            self.allowed,
-            near,
-        )
+        self._deaf_until = self._begun
+        self._refused_at = self.allowed
+        self._stepped_back = near
         self.allowed = max(1.0, self.allowed - 1 if near else self.allowed / 2)

@@ -25,7 +25,8 @@ from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.untrusted import BOUNDS
 
 # Maximum size in bytes of a decompressed reply body, and of a file of batch replies.
-LARGEST_BODY, LARGEST_DOWNLOAD = BOUNDS["body"].size, 2**30
+LARGEST_BODY = BOUNDS["body"].size
+LARGEST_DOWNLOAD = 2**30
 # Maximum number of objects and arrays in it, each of which takes far more memory than its bytes.
 MOST_VALUES = BOUNDS["body"].items
 
@@ -55,7 +56,9 @@ class Wire:
     """
 
     def __init__(self, name: str, redact: Redactor, timeout_s: float) -> None:
-        self._name, self._redact, self._timeout_s = name, redact, timeout_s
+        self._name = name
+        self._redact = redact
+        self._timeout_s = timeout_s
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._bulk = aiohttp.ClientTimeout(
             total=None, sock_connect=timeout_s, sock_read=timeout_s

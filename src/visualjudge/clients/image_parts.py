@@ -186,7 +186,8 @@ def _weight(part: ImagePart) -> int:
 
 # ---------------------------------------------------------------- downloads
 
-_TIMEOUT_S, _SHORTEST_S = 20.0, 1.0
+_TIMEOUT_S = 20.0
+_SHORTEST_S = 1.0
 # Downloads from each host that took too long, since the last one that did not.
 _LATE: Counter[str] = Counter()
 _MOST_HOPS = 5

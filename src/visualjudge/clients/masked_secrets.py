@@ -126,9 +126,10 @@ def looks_secret(value: str) -> bool:
     return _KEY_SHAPE.search(value) is not None
 
 
-# Return a pattern of a character: as it is, as in JSON, which may be inside JSON, or as in URLs.
-# Each way begins with a character that has one case, and digits have both.
 def _ways(letter: str) -> str:
+    """Return a pattern of a character: as it is, as in JSON, which may be inside JSON,
+    or as in URLs. Each way begins with a character that has one case, and digits have
+    both."""
     plain = re.escape(letter)
     code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):04x}")
     low = code[-len("[00][00]") :]

@@ -138,7 +138,8 @@ class RemoteClient(ABC):
                 "top_p": top_p,
             }
         )
-        self.effort, self.extra = effort, dict(extra_body or {})
+        self.effort = effort
+        self.extra = dict(extra_body or {})
         self.refused_parameters = RefusedParameters(self.unsupported)
         self._url = url.rstrip("/")
         self._key = self._secret(api_key)

@@ -142,7 +142,8 @@ class Retrying(Wrapping):
         self.policy = policy or RetryPolicy()
         self.failures: Counter[str] = Counter()
         self._sleep = sleep
-        self._reached, self._absent = False, self.policy.absent
+        self._reached = False
+        self._absent = self.policy.absent
 
     @property
     def diagnostics(self) -> Diagnostics:

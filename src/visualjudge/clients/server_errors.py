@@ -22,7 +22,8 @@ from visualjudge.core.jsons import Fields
 # Maximum length of a server's error message in characters; the rest is dropped.
 LONGEST_MESSAGE = 400
 # Number of bytes and levels of an error body that are searched for a message.
-LONGEST_SEARCHED, DEEPEST_ERROR = 64 * 1024, 8
+LONGEST_SEARCHED = 64 * 1024
+DEEPEST_ERROR = 8
 
 _CONTENT_FILTER = re.compile(
     r"content[_ ]?filter|content[_ ]policy|content management "

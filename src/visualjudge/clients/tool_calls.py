@@ -60,7 +60,8 @@ def call_of(given_id: Any, place: int, function: Any, field: str) -> ToolCall:
         Object with the tool's ``name`` and, in ``field``, its arguments as an object or as JSON
         text.
     """
-    name, arguments = member(function, "name"), member(function, field)
+    name = member(function, "name")
+    arguments = member(function, field)
     known = isinstance(given_id, str) and _ID.fullmatch(given_id) is not None
     id_ = given_id if known else f"{MADE}{place}"
     text = (
@@ -160,7 +161,9 @@ async def converse(
         Maximum number of calls. Further calls are answered once with a text; after that the
         conversation ends with "tool_limit". It takes at most ``most`` + 2 requests.
     """
-    done, used, warned = Conversation(), 0, False
+    done = Conversation()
+    used = 0
+    warned = False
     while True:
         try:
             reply = await ask(
@@ -169,7 +172,8 @@ async def converse(
         except Pending:
             raise
         except ClientError as error:
-            done.ending, done.error = "failed", error
+            done.ending = "failed"
+            done.error = error
             done.calls += 1
             done.paid.update(error.usage)
             return done

@@ -23,7 +23,8 @@ from visualjudge.core.untrusted import confined_path, open_file, read_file, stat
 
 FOLDER = "media"
 PACKED = "dataset.parquet"
-_SHARDS, _FIRST_SHARD = f"{FOLDER}/shard-*.tar", f"{FOLDER}/shard-00000.tar"
+_SHARDS = f"{FOLDER}/shard-*.tar"
+_FIRST_SHARD = f"{FOLDER}/shard-00000.tar"
 
 
 class PartStat(NamedTuple):

@@ -336,7 +336,8 @@ class Guarded:
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
         functools.update_wrapper(self, call)
-        self._call, self._name = call, name
+        self._call = call
+        self._name = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         with _faults_of(self._name):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 BYTES_A_PART = 32 << 20
 LARGEST_ROW = 256 << 20
 # Most bytes of the texts of a stranger's table: these, or so many times those of its file.
-MOST_TEXT, MOST_RATIO = 256 << 20, 64
+MOST_TEXT = 256 << 20
+MOST_RATIO = 64
 BYTES_AN_ITEM = 32  # of a list, as an object of Python
 _LONGEST_REASON = 200
 _REMOTE = re.compile(r"(s3|gs|hf):/{1,2}(?=[^/])")

@@ -75,7 +75,10 @@ class Styled(str):
         it.
         """
         made = super().__new__(cls, f"{first}; {below}" if below else first)
-        made.first, made.below, made.state, made.icon = first, below, state, icon
+        made.first = first
+        made.below = below
+        made.state = state
+        made.icon = icon
         return made
 
 
@@ -126,10 +129,10 @@ class Table:
             [*title, "\n\n".join(parts), *(folded(note, room) for note in self.notes)]
         )
 
-    # Yield some columns as lines, the widest names wrapped until the columns fit.
     def _lines(
         self, part: Sequence[int], floors: Sequence[int], room: int
     ) -> Iterator[str]:
+        """Yield some columns as lines, the widest names wrapped until the columns fit."""
         numeric = self.to_the_right
         rows = [[line[i] for i in part] for line in (self.columns, *self.rows)]
         widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]

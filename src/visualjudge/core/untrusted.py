@@ -34,7 +34,8 @@ MIB = 1 << 20
 LONGEST_PATH = 1024
 # Memory, beyond what its libraries take, and CPU time of a process that reads a stranger's file;
 # for each MiB of the file, 32 MiB (of addresses, not all used) and a second more.
-MEMORY_APART, SECONDS_APART = 512 * MIB, 15
+MEMORY_APART = 512 * MIB
+SECONDS_APART = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,8 @@ class _Lines(BufferedReader):
 
     def __init__(self, path: Path, handle: int) -> None:
         super().__init__(FileIO(handle))
-        self._path, self._number = path, 0
+        self._path = path
+        self._number = 0
 
     def readline(self, size: int | None = -1) -> bytes:
         most = BOUNDS["record"].size
@@ -219,10 +221,8 @@ def archive(path: Path, kind: Kind) -> Iterator[ZipFile]:
         import zipfile  # type: ignore[no-redef]
     try:
         with open_file(path, kind) as file, zipfile.ZipFile(file) as zipped:
-            size, most = (
-                sum(member.file_size for member in zipped.infolist()),
-                BOUNDS[kind].unpacked,
-            )
+            size = sum(member.file_size for member in zipped.infolist())
+            most = BOUNDS[kind].unpacked
             if size > most:
                 raise DataError(
                     f"{path}: must have at most {most // MIB} MiB unpacked, got {size // MIB} MiB"
@@ -253,7 +253,8 @@ def apart(function: Callable[[Path], Result], path: Path, kind: Kind) -> Result:
     """
     check_file(path, kind)
     size = path.stat().st_size
-    memory, seconds = MEMORY_APART + 32 * size, SECONDS_APART + size // MIB
+    memory = MEMORY_APART + 32 * size
+    seconds = SECONDS_APART + size // MIB
     # No process of multiprocessing, which would run the user's script again. Each thread of glibc's
     # malloc reserves 64 MiB of addresses, which would count as memory.
     own = {
@@ -393,7 +394,8 @@ def confined_target(root: str | Path, name: str, *, of: str = "the target") -> P
     DataError
         If a part is a link, ``name`` leads outside of ``root``, or it is not a regular file.
     """
-    path, mode = Path(root), None
+    path = Path(root)
+    mode = None
     for part in PurePosixPath(stated_path(name, of=of)).parts:
         path = path / part
         mode = path.lstat().st_mode if os.path.lexists(path) else None

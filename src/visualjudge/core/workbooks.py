@@ -60,9 +60,9 @@ def _rows(formulas: bool, path: Path) -> list[dict[str, Any]]:
     ]
 
 
-# Return the cells of the first sheet, its header first: formulas as typed, or what they gave when
-# it was saved (None if that is not known).
 def _cells(path: Path, *, typed: bool) -> list[tuple[Any, ...]]:
+    """Return the cells of the first sheet, its header first: formulas as typed, or what
+    they gave when it was saved (None if that is not known)."""
     import openpyxl
 
     sheet = openpyxl.load_workbook(

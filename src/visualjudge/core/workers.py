@@ -75,7 +75,8 @@ class Workers:
         self._rows = _registered() if engine == "local" and number > 1 else ()
         if engine == "ray":
             pool = _ray_pool(number)
-            self._map, self._close = pool.imap, pool.terminate
+            self._map = pool.imap
+            self._close = pool.terminate
         elif number > 1:
             self._map = self._here_then_in_processes
 
@@ -167,9 +168,9 @@ def _in_processes(
         ) from None
 
 
-# Results go through files: of a pipe into which a killed worker was writing nobody would see the
-# end.
 def _to_file(apply: Callable[[Chunk], Any], folder: str, chunk: Chunk) -> Path:
+    """Results go through files: of a pipe into which a killed worker was writing nobody
+    would see the end."""
     result = apply(chunk)
     try:
         with NamedTemporaryFile(dir=folder, delete=False) as file:
@@ -231,8 +232,9 @@ def _end_with(parent: Any) -> None:
     os._exit(1)
 
 
-# Return a pool on the cluster that ``RAY_ADDRESS`` names or, without it, on one of its own.
 def _ray_pool(number: int) -> Any:
+    """Return a pool on the cluster that ``RAY_ADDRESS`` names or, without it, on one of
+    its own."""
     try:
         import ray
         from ray.util.multiprocessing import Pool

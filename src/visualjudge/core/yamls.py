@@ -68,8 +68,8 @@ def yaml_text(path: str | Path) -> str:
     return text
 
 
-# Check the parser's events, which requires no recursion.
 def _check(text: str) -> None:
+    """Check the parser's events, which requires no recursion."""
     import yaml
 
     sizes: dict[str | None, int] = {}

@@ -123,9 +123,9 @@ class DataFolder:
                 found[task] = inside(self.root, f"{self._notes.name}/{path.name}")
         return {task: found[task] for task in TASKS if task in found}
 
-    # Return the tasks of a file of several; none is a problem of its name, and a record of no task
-    # is one of its own.
     def _tasks_in(self, path: Path, stem: str) -> list[str]:
+        """Return the tasks of a file of several; none is a problem of its name, and a
+        record of no task is one of its own."""
         try:
             stated = [_task_of(raw) for raw in self._records(path)]
         except DataError as error:
@@ -267,8 +267,8 @@ class DataFolder:
         why = why or f"there is no image {note.image_id!r} in {where}"
         raise InvalidRecord(Problem(file, note.annotation_id, "image_id", why))
 
-    # Return the index of a task's images: its own, or that of its file's tasks.
     def _index(self, task: str) -> Path:
+        """Return the index of a task's images: its own, or that of its file's tasks."""
         stem = (
             self.files[task].stem.removesuffix(SUFFIX) if task in self.files else task
         )
@@ -276,9 +276,10 @@ class DataFolder:
         places = [self._indexes / name for name in names]
         return next((place for place in places if place.is_file()), places[0])
 
-    # Return each image_id with its record, or with None and the reason why it cannot be used.
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def _images(self, task: str) -> dict[str, tuple[ImageRecord | None, str]]:
+        """Return each image_id with its record, or with None and the reason why it
+        cannot be used."""
         path = self._index(task)
         if not path.is_file():
             return {}
@@ -316,10 +317,10 @@ def _file_problem(path: Path, error: DataError) -> Problem:
     return Problem(path.name, "the file", "records", reason)
 
 
-# Return a record with a score of 0 to 10; anything but a number is left as it is.
 def _rescaled(
     raw: Any, limits: tuple[float, float] | None, file: str, position: int
 ) -> Any:
+    """Return a record with a score of 0 to 10; anything but a number is left as it is."""
     stated = raw.get("final_score") if isinstance(raw, Mapping) else None
     if limits is None or type(stated) not in (int, float):
         return raw
@@ -366,7 +367,8 @@ def check_entry(
         errors.
     """
     note = entry.annotation
-    payload, kind = note.prediction, type_of(note.task)
+    payload = note.prediction
+    kind = type_of(note.task)
     size = (
         None
         if image is None or kind.is_image

@@ -32,13 +32,17 @@ from visualjudge.vision.score import score
 from visualjudge.vision.scoring.operating_point import shown_at
 from visualjudge.vision.tasks import task_named
 
-FEW_SAMPLES, MOST_TRIED = 4, 12
+FEW_SAMPLES = 4
+MOST_TRIED = 12
 # Minimum gain of each image if few images changed: for two or three images and another number
 # format, which rarely helps other predictions; and for one image, or other labels or pairs.
-FORM_GAIN, FEW_GAIN = 1.0, 3.0
+FORM_GAIN = 1.0
+FEW_GAIN = 3.0
 # A mistake is reported if the mean score is below the first value and rises by the second without
 # it, and the third share of the images whose score changes gains.
-LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
+LOW = 7.0
+GAIN = 1.5
+MOST_IMAGES = 0.75
 # The mean score that a correction must reach: what leaves a poor detector poor explains nothing.
 EXPLAINED = 4.0
 # If there are fewer boxes than this, all of them must suggest another form.
@@ -51,7 +55,8 @@ SLACK = 2.0
 UNTRIED = VisualJudgeError, ValueError
 # Images from which a correction that fits the truth is believed, and the mean score that it must
 # reach where there are fewer.
-FITTED_SAMPLES, FITTED_SCORE = 6, 8.0
+FITTED_SAMPLES = 6
+FITTED_SCORE = 8.0
 # What a correction that fits must gain beyond one that does not.
 FITTED_GAIN = 0.5
 # Factors and sides of square images, of which coordinates are often left.
@@ -90,7 +95,9 @@ def check_forms(
         If all places look normalised, or like corners read as sizes, or only the truth has
         confidences.
     """
-    places, given, sizes = type_of(task).places, [], []
+    places = type_of(task).places
+    given = []
+    sizes = []
     for one in samples if places is not None else ():
         if isinstance(one, Sample) and one.image and one.truth:
             with suppress(DataError):  # reported when the image is copied
@@ -130,14 +137,14 @@ def _at(images: Sequence[str], chosen: Any) -> list[str]:
     return [f"image {images[k]}" for k in np.flatnonzero(chosen).tolist()]
 
 
-# Return the finite corners of a side's items, (n, 4), and the (width, height) and the name of their
-# images.
 def _placed(
     given: Sequence[Sample],
     sizes: FloatArray,
     side: str,
     places: Callable[[Any], FloatArray],
 ) -> tuple[FloatArray, FloatArray, list[str]]:
+    """Return the finite corners of a side's items, (n, 4), and the (width, height) and
+    the name of their images."""
     found = [places(getattr(one, side)) for one in given]
     image = np.repeat(np.arange(len(given)), [len(one) for one in found])
     corners = np.concatenate(found)
@@ -215,7 +222,8 @@ def likely_mistake(
         # compare each newly paired image with the mean
         known = before if after.size == before.size else before.mean()
         gain = float(after.mean() - before.mean())
-        up, down = int((after > known).sum()), int((after < known).sum())
+        up = int((after > known).sum())
+        down = int((after < known).sum())
         least = trial.least if before.size > 1 else FEW_GAIN
         if before.size < FEW_SAMPLES:
             clear = bool((after - known >= least).all())
@@ -272,10 +280,10 @@ def _exchanged_with_given(
     )
 
 
-# Return the score of each image, or None if one cannot be scored.
 def _scores(
     task: str, sides: Sequence[Sides], options: Mapping[str, Any]
 ) -> FloatArray | None:
+    """Return the score of each image, or None if one cannot be scored."""
     try:
         return np.array(
             [score(task, found, truth, **options) for found, truth in sides]
@@ -431,8 +439,8 @@ def equal_sources(folder: DataFolder, task: str) -> list[str]:
     return sentences
 
 
-# Return what a record shares with that of an equal source.
 def _scored(note: Annotation) -> str:
+    """Return what a record shares with that of an equal source."""
     return repr(
         (
             note.image_id,
@@ -444,8 +452,8 @@ def _scored(note: Annotation) -> str:
     )
 
 
-# Return the prediction with the checksum of each file in place of its path.
 def _content(note: Annotation, folder: DataFolder) -> str:
+    """Return the prediction with the checksum of each file in place of its path."""
     text = json.dumps(note.prediction, sort_keys=True)
     for _, path in type_of(note.task).files(note.prediction):
         text = text.replace(json.dumps(path), file_sha256(inside(folder.root, path)))

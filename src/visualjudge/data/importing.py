@@ -44,7 +44,8 @@ from visualjudge.vision.scoring.operating_point import (
 )
 from visualjudge.vision.tasks import TASKS
 
-EACH, ALL = "each", "all"
+EACH = "each"
+ALL = "all"
 BEST_F1 = "best-f1"
 
 
@@ -155,7 +156,8 @@ def import_samples(
         If a class of interest occurs neither in a ground truth nor in a prediction, or the
         threshold leaves no prediction.
     """
-    done, how = Imported(), intake or Intake()
+    done = Imported()
+    how = intake or Intake()
     threshold = how.min_score
     samples = (_checked(one, files.prediction, done) for one in samples)
     if writer.kind.ranked is not None:
@@ -203,8 +205,8 @@ def import_samples(
         done.notes = notes(writer.task, done.tried, options)
 
 
-# Return the sample with its labels, or the problem that makes it unusable.
 def _checked(sample: Sample | Problem, file: str, done: Imported) -> Sample | Problem:
+    """Return the sample with its labels, or the problem that makes it unusable."""
     if not isinstance(sample, Sample):
         return sample
     try:
@@ -243,9 +245,10 @@ def _try_later(sample: Sample, done: Imported) -> None:
         done.tried_images.append(sample.image)
 
 
-# Check that a sample has a score, or a ground truth to compute one; without either it must not
-# score 0. Its predictions must fit their image and have labels of text.
 def _check_given(sample: Sample) -> None:
+    """Check that a sample has a score, or a ground truth to compute one; without either
+    it must not score 0. Its predictions must fit their image and have labels of text.
+    """
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
         if not text.isprintable() and any(
             "\ud800" <= character <= "\udfff" for character in text
@@ -321,8 +324,8 @@ def _thresholded(
     return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
 
 
-# Record what the final checks need from the unmodified sample.
 def _note(sample: Sample, done: Imported) -> None:
+    """Record what the final checks need from the unmodified sample."""
     items = getattr(sample.prediction, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
@@ -337,8 +340,9 @@ def _note(sample: Sample, done: Imported) -> None:
         done.labels.update(sample.truth.labels)
 
 
-# Reject a class that occurs nowhere; with both sides empty, it would score 10 on every image.
 def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
+    """Reject a class that occurs nowhere; with both sides empty, it would score 10 on
+    every image."""
     if not TASKS[task].classed or classes in ((EACH,), (ALL,)):
         return
     absent = [label for label in classes if label not in done.labels]
@@ -439,8 +443,9 @@ def _annotation(
     )
 
 
-# Return the name, ending in a hash if it would be longer than an annotation_id may be.
 def _short(name: str) -> str:
+    """Return the name, ending in a hash if it would be longer than an annotation_id may
+    be."""
     if len(name.encode()) <= LONGEST_NAME:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:10]

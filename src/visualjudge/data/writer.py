@@ -107,8 +107,9 @@ class FolderWriter:
         (self._stage / FILES).mkdir()
         return self
 
-    # Remove the files that were not committed, and the folder if it was made for them.
     def __exit__(self, *_: object) -> None:
+        """Remove the files that were not committed, and the folder if it was made for
+        them."""
         shutil.rmtree(self._stage, ignore_errors=True)
         free(self._stage, self._lock)
         if self._is_new:
@@ -221,13 +222,15 @@ class FolderWriter:
             path.write_bytes(content)
         return name
 
-    # Return the current path of a file of the folder: to be copied, staged or final.
     def _path(self, name: str) -> Path:
+        """Return the current path of a file of the folder: to be copied, staged or
+        final."""
         staged = self._copies.get(name, self._stage / name)
         return staged if staged.exists() else self.root / name
 
-    # Copy the image, or write its stored frame as PNG if its EXIF orientation is ignored.
     def _image(self, path: Path, stem: str) -> str:
+        """Copy the image, or write its stored frame as PNG if its EXIF orientation is
+        ignored."""
         if oriented() or orientation(path) == 1:
             return self.copied(path, stem)
         return self._written(png_bytes(read_rgb(path)), stem, ".png")
@@ -310,7 +313,8 @@ class FolderWriter:
         self, path: Path, image_id: str, old: Fields, names: Sequence[str]
     ) -> None:
         for name in names:
-            stated, new = old.get(name), self._images[image_id].get(name)
+            stated = old.get(name)
+            new = self._images[image_id].get(name)
             if stated != new and _sum(stated and self.root / stated) != _sum(
                 new and self._path(new)
             ):

@@ -190,10 +190,8 @@ def _fill(
     spool.close()
     notes = (member.entry.annotation for task in tasks for member in task.members)
     error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
-    undecidable, unseen = (
-        counted(items, left_out),
-        unseen_errors(items, left_out | failed, error_types),
-    )
+    undecidable = counted(items, left_out)
+    unseen = unseen_errors(items, left_out | failed, error_types)
     write_json(
         stage / META,
         {

@@ -48,7 +48,8 @@ def deciding(question: Question, size: Size | None) -> Deciding | None:
         if question.answer not in ("A", "B"):
             return None
         best = LETTERS.index(str(question.answer))
-        better, worse = question.faults[best], question.faults[1 - best]
+        better = question.faults[best]
+        worse = question.faults[1 - best]
     lead = Counter(_weights(worse))
     lead.subtract(_weights(better))
     most = max(lead.values(), default=0.0)

@@ -29,7 +29,9 @@ from visualjudge.core.records import (
 from visualjudge.core.untrusted import open_file
 
 QUESTIONS = "questions.json"
-FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
+FIRST = b"[\n"
+BETWEEN = b",\n"
+LAST = b"\n]\n"
 """Bytes before the first question, between questions, and after the last one."""
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
@@ -91,7 +93,8 @@ def question_of_json(content: bytes | str) -> Question:
         If it is not one; :func:`question_from_wire` says why in our words.
     """
     question = _QUESTION.validate_json(content, strict=True)
-    numbers, answer = question.final_scores, question.answer
+    numbers = question.final_scores
+    answer = question.answer
     if (
         isinstance(answer, str) is (question.question_type == "scoring")
         and answer != UNKNOWN

@@ -142,7 +142,9 @@ def write_packed(
 def _schema() -> dict[str, pl.DataType]:
     import polars as pl
 
-    text, number, content = pl.String(), pl.Int64(), pl.Binary()
+    text = pl.String()
+    number = pl.Int64()
+    content = pl.Binary()
     return {
         **dict.fromkeys((*TYPED, "question", "file"), text),
         "size": number,

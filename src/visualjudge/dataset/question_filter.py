@@ -150,12 +150,14 @@ def stem_named(text: str, stems: Collection[str]) -> str:
     if get_close_matches(text, stems, 1):
         return text
     wanted = set(_WORD.findall(text.lower()))
-    best, most = text, 0.0
+    best = text
+    most = 0.0
     for row in CATALOGUE.values():
         own = set(_WORD.findall(f"{row.stem} {row.title} {row.style}".lower()))
         fit = len(wanted & own) + ("+" in text and row.kind == "combo") / 2
         if row.stem in stems and wanted & own and fit > most:
-            best, most = row.stem, fit
+            best = row.stem
+            most = fit
     return best
 
 

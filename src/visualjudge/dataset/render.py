@@ -152,7 +152,8 @@ class MediaWriter:
     """
 
     def __init__(self, out: Path, suffix: str = "") -> None:
-        self._out, self._suffix = out, suffix
+        self._out = out
+        self._suffix = suffix
         self.files: dict[str, str] = {}
         self._sizes: dict[str, int] = {}
         self._last: tuple[Pixels, bytes, str] | None = None
@@ -184,7 +185,8 @@ def render(job: Job) -> Piece:
     media = MediaWriter(
         Path(job.out), "" if job.stand_in is None else f"__{job.stand_in.name}"
     )
-    root, piece = Path(job.root), Piece()
+    root = Path(job.root)
+    piece = Piece()
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
         for name in item.annotation_ids:
@@ -321,7 +323,8 @@ def _context(
     job: Job,
     photograph: Callable[[str], Pixels],
 ) -> _Context:
-    row, stand_in = TASKS[task], job.stand_in
+    row = TASKS[task]
+    stand_in = job.stand_in
     if record is None or not row.sourced:
         return _Context(None)
     stored = photograph(str(record.file))

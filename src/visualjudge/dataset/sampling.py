@@ -215,7 +215,8 @@ def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
     if len(members) > DRAWN_TOGETHER:
         members = _drawn(chosen, seed)
     for start in range(0, len(members), DRAWN_TOGETHER):
-        earlier, added = members[:start], members[start : start + DRAWN_TOGETHER]
+        earlier = members[:start]
+        added = members[start : start + DRAWN_TOGETHER]
         pairs = [
             tuple(sorted((a.annotation_id, b.annotation_id)))
             for a, b in itertools.chain(

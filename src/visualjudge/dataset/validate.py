@@ -114,7 +114,8 @@ def _question(question: Question) -> Iterator[Problem]:
 
 def _answers(question: Question) -> bool:
     """Return whether the answer is the one that the scores give."""
-    scores, answer = question.final_scores, question.answer
+    scores = question.final_scores
+    answer = question.answer
     on_purpose = question.probe is not None and question.probe.design == "same"
     if answer == UNKNOWN or on_purpose:
         return True

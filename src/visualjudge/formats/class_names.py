@@ -61,7 +61,8 @@ def class_table(path: Path) -> dict[int, str]:
         content = {number: line.strip() for number, line in lines if line.strip()}
     table: dict[int, str] = {}
     for place, row in enumerate(_rows(content, path), 1):
-        number, name = _cell(row, NUMBER_COLUMNS), _cell(row, NAME_COLUMNS)
+        number = _cell(row, NUMBER_COLUMNS)
+        name = _cell(row, NAME_COLUMNS)
         other = _cell(row, ("trainid",))
         if other is not None and str(other) != str(number):  # as those of Cityscapes
             raise DataError(
@@ -86,8 +87,8 @@ def class_table(path: Path) -> dict[int, str]:
     }
 
 
-# Return rows of a number and a name, whatever their form.
 def _rows(content: Any, path: Path) -> list[Mapping[Any, Any]]:
+    """Return rows of a number and a name, whatever their form."""
     if isinstance(content, list) and all(isinstance(one, str) for one in content):
         content = dict(enumerate(content))
     if isinstance(content, Mapping):

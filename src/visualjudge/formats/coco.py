@@ -172,8 +172,9 @@ def samples_of(
         yield from _of_unknown_images(results, truth, pred)
 
 
-# Read the categories, images and annotations of a COCO file (annotations unchanged).
 def _truth(content: Any, gt: Path, images: Path) -> CocoTruth:
+    """Read the categories, images and annotations of a COCO file (annotations
+    unchanged)."""
     if not isinstance(content, Mapping) or not all(
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
@@ -274,8 +275,9 @@ def _image(
     return ImageEntry(path.stem, path, size, raw)
 
 
-# Return results by image. A results file is an array, or an object with annotations.
 def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
+    """Return results by image. A results file is an array, or an object with
+    annotations."""
     content = read_json(pred)
     rows = content.get("annotations") if isinstance(content, Mapping) else content
     if not isinstance(rows, list):
@@ -340,8 +342,8 @@ def _by_image(rows: Iterable[Any], file: str) -> dict[Any, list[tuple[str, Any]]
     return found
 
 
-# Warn about annotations of no image of the file, and about ids that occur twice.
 def _warn_of_ids(truth: CocoTruth) -> None:
+    """Warn about annotations of no image of the file, and about ids that occur twice."""
     if truth.problems:  # records of skipped images have been reported
         return
     rows = [
@@ -362,11 +364,11 @@ def _warn_of_ids(truth: CocoTruth) -> None:
     )
 
 
-# Return a problem for each result on an image that is not in the ground truth. Results on skipped
-# images are not reported again.
 def _of_unknown_images(
     results: Mapping[Any, Rows], truth: CocoTruth, pred: Path
 ) -> list[Problem]:
+    """Return a problem for each result on an image that is not in the ground truth.
+    Results on skipped images are not reported again."""
     known = {*truth.images, *truth.annotations}
     example = f", such as {next(iter(truth.images))!r}" if truth.images else ""
     return [
@@ -421,7 +423,8 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth, predicted: bool) -> str:
 def _detection(
     raw: Mapping[str, Any], label: str, image: ImageEntry, _resize: bool
 ) -> Detection:
-    corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
+    corners = _xyxy(raw.get("bbox"))
+    box = raw["bbox"]
     stated = raw.get("attributes")  # as CVAT writes them
     turn = stated.get("rotation") if isinstance(stated, dict) else 0
     if turn and _all_finite((turn,)):
@@ -484,7 +487,8 @@ def _sample(
         )
         labels = tuple(label for label in labels if label not in open_ended)
         judged = frozenset(labels) | (absent - open_ended)
-        found, real = found.only(judged), real.only(judged)
+        found = found.only(judged)
+        real = real.only(judged)
     if own:
         found = real.without_crowds()
     return Sample(image.image_id, image.path, found, real, labels, judged=judged)
@@ -505,8 +509,9 @@ def _xyxy(box: Any) -> Xyxy:
     return x, y, x + w, y + h
 
 
-# The sum of numbers with an infinite one or a NaN, which compares false, is no finite one.
 def _all_finite(values: Sequence[Any]) -> bool:
+    """The sum of numbers with an infinite one or a NaN, which compares false, is no
+    finite one."""
     return _NUMBERS.issuperset(map(type, values)) and abs(sum(values)) <= 1e308
 
 
@@ -522,9 +527,6 @@ _READERS: dict[
 # ---------------------------------------------------------------- panoptic
 
 
-# Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256 G + 65536 B and 0
-# = void. Semantic segmentation merges the segments of a class; instance segmentation uses those of
-# isthing categories.
 def _of_segments(
     kind: str,
     content: Mapping[str, Any],
@@ -533,6 +535,9 @@ def _of_segments(
     gt_pngs: Path | None,
     pred_pngs: Path | None,
 ) -> Typed:
+    """Return the reader of COCO panoptic records: segments, and PNGs with id = R + 256
+    G + 65536 B and 0 = void. Semantic segmentation merges the segments of a class;
+    instance segmentation uses those of isthing categories."""
     folders = [
         folder_at(folder) for folder in (gt_pngs, pred_pngs) if folder is not None
     ]

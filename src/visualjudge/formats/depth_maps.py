@@ -24,8 +24,10 @@ AS_THEY_ARE = (".npy", ".png")
 
 # Values that mark a hole or the sky (the largest of 16 bits and of float32, and Blender's), and the
 # number of pixels from which they are no depth.
-SUFFIXES_OF_BYTES, BYTE = (".png", ".bmp", ".tif", ".tiff", ".npy", ".npz"), 255.0
-HOLES, PATCH = (65535.0, 1e10, float(np.finfo(np.float32).max)), 16
+SUFFIXES_OF_BYTES = (".png", ".bmp", ".tif", ".tiff", ".npy", ".npz")
+BYTE = 255.0
+HOLES = (65535.0, 1e10, float(np.finfo(np.float32).max))
+PATCH = 16
 # PNG depths beyond this are assumed to be in another unit.
 FARTHEST_METRES = 255
 
@@ -120,10 +122,10 @@ def depth_maps(
         )
 
 
-# Return the values with those of a hole as NaN. told gets the file's name.
 def _without_holes(
     values: FloatArray, file: Path, stated: Sequence[float], told: set[Any]
 ) -> FloatArray:
+    """Return the values with those of a hole as NaN. told gets the file's name."""
     if stated:
         told.add(str(file))
         return np.where(np.isin(values, stated), np.nan, values)
@@ -143,7 +145,8 @@ def _without_holes(
 def _doubts(
     depth: DepthMap, file: Path, form: Form, option: str
 ) -> Iterator[tuple[str, str]]:
-    largest, below = np.nanmax(depth.values), depth.values < 0
+    largest = np.nanmax(depth.values)
+    below = depth.values < 0
     brightest = depth.values == BYTE * form[0]
     if (
         largest == BYTE * form[0]

@@ -77,10 +77,12 @@ def turned(
     """
     x, y, width, height = map(float, box)
     middle = (0.0, 0.0) if about_corner else (width / 2, height / 2)
-    sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
+    sine = math.sin(math.radians(degrees))
+    cosine = math.cos(math.radians(degrees))
     ring: tuple[float, ...] = ()
     for across, down in ((0.0, 0.0), (width, 0.0), (width, height), (0.0, height)):
-        right, below = across - middle[0], down - middle[1]
+        right = across - middle[0]
+        below = down - middle[1]
         ring += (
             round(x + middle[0] + right * cosine - below * sine, 9),
             round(y + middle[1] + right * sine + below * cosine, 9),

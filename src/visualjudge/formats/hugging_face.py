@@ -25,7 +25,8 @@ from visualjudge.formats.samples import Samples, check_type
 from visualjudge.formats.tables import read_json
 from visualjudge.vision.raster.images import image_size
 
-STATE, SPLITS = "state.json", "dataset_dict.json"
+STATE = "state.json"
+SPLITS = "dataset_dict.json"
 SUFFIXES = {
     b"\x89PNG": ".png",
     b"\xff\xd8\xff": ".jpg",
@@ -119,18 +120,19 @@ def hugging_face(
     yield from samples_of(content, predicted, place, typed)
 
 
-# Ground truth or predictions, and the folder they are unpacked into.
 @dataclass
 class _Side:
+    """Ground truth or predictions, and the folder they are unpacked into."""
+
     path: Path
     folder: Path
     columns: Mapping[str, str]
     problems: list[Problem] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
 
-    # Yield (row number, image name, image file, value of ``column``) for each row; rows without
-    # them become problems.
     def rows(self, column: str) -> Iterator[tuple[int, str, Path, Any]]:
+        """Yield (row number, image name, image file, value of ``column``) for each row;
+        rows without them become problems."""
         names, rows = read_data_set(self.path, self.folder)
         own = dict(enumerate(names.get(self.columns[column], ())))
         self.names = own or self.names
@@ -161,8 +163,8 @@ class _Side:
             places[name] = number
             yield number, name, image, value
 
-    # Note why a row is left out.
     def left_out(self, number: int, error: DataError) -> None:
+        """Note why a row is left out."""
         self.problems.append(Problem.of(error, self.path.name, f"row {number}"))
 
 
@@ -178,7 +180,8 @@ Objects = dict[Any, list[tuple[str, Any]]]
 
 
 def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:
-    images, made = dict[Any, ImageEntry](), Objects()
+    images = dict[Any, ImageEntry]()
+    made = Objects()
     for number, name, image, objects in side.rows("objects"):
         try:
             with in_field(side.columns["image"]):
@@ -214,8 +217,8 @@ def _object(side: _Side, item: Mapping[str, Any], corners: bool) -> dict[str, An
     }
 
 
-# Convert a list of objects, or an object of lists, to a list of objects.
 def _items(objects: Any) -> list[Mapping[str, Any]]:
+    """Convert a list of objects, or an object of lists, to a list of objects."""
     try:
         if isinstance(objects, Mapping):
             return [
@@ -232,7 +235,8 @@ def _items(objects: Any) -> list[Mapping[str, Any]]:
 
 
 def _files(path: Path) -> list[Path]:
-    found, splits = list[Path](), list[str]()
+    found = list[Path]()
+    splits = list[str]()
     if "*" in path.name:
         found = sorted(path.parent.glob(path.name))
     elif path.is_file():
@@ -273,10 +277,11 @@ def _rows(files: Sequence[Path], scratch: Path) -> Iterator[dict[str, Any]]:
                 number += 1
 
 
-# Return the row with each image replaced by its path, or by the error that it cannot be read.
 def _unpacked(
     row: dict[str, Any], number: int, file: Path, scratch: Path
 ) -> dict[str, Any]:
+    """Return the row with each image replaced by its path, or by the error that it
+    cannot be read."""
     made = dict(row)
     for column, value in row.items():
         if isinstance(value, dict) and value.keys() == {"bytes", "path"}:
@@ -287,11 +292,13 @@ def _unpacked(
     return made
 
 
-# Write an image into folder under its name in the data set, or under its number if it has none.
 def _image(
     cell: Mapping[str, Any], number: str, file: Path, folder: Path
 ) -> Path | None:
-    stated, content = cell["path"], cell["bytes"]
+    """Write an image into folder under its name in the data set, or under its number if
+    it has none."""
+    stated = cell["path"]
+    content = cell["bytes"]
     if content is None:
         try:
             return (
@@ -322,8 +329,8 @@ def _features(file: Path) -> dict[str, Any]:
     return features if isinstance(features, dict) else {}
 
 
-# Return the names of the first ClassLabel in a feature, which may be nested.
 def _class_names(node: Any) -> list[str]:
+    """Return the names of the first ClassLabel in a feature, which may be nested."""
     if isinstance(node, list):
         return next((names for one in node if (names := _class_names(one))), [])
     if not isinstance(node, dict):

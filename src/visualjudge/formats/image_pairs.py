@@ -56,11 +56,13 @@ def image_pairs(
         yield Sample(image.stem, image, fitted, clean, file=kept)
 
 
-# Return the restored image, which must have the clean one's size, or be resized to it.
 def _fitted(
     restored: WholeImage, clean: WholeImage, image: Path, file: Path, resize: bool
 ) -> WholeImage:
-    size, asked = restored.pixels.shape[:2], clean.pixels.shape[:2]
+    """Return the restored image, which must have the clean one's size, or be resized to
+    it."""
+    size = restored.pixels.shape[:2]
+    asked = clean.pixels.shape[:2]
     if size == asked:
         return restored
     if resize:

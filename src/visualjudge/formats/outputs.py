@@ -165,7 +165,8 @@ def warn_of_range(
     ]
     if len(ratings) < 2 or not any(ratings) or not likely or limits[1] <= likely[0][1]:
         return
-    (least, most), (low, high) = likely[0], limits
+    least, most = likely[0]
+    low, high = limits
     warnings.warn(
         f"{where}: all {len(ratings)} values are {'whole or half ' if halves else ''}numbers from "
         f"{least} to {most}, and were read as ranging from {low:g} to {high:g}; state their range: "
@@ -251,14 +252,14 @@ def _path(row: Mapping[str, Any], field: str, root: Path) -> Path | None:
     return stated if isinstance(stated, Path) else stated_file(root, stated, field)
 
 
-# Return the rows with columns renamed. A row without a value of a needed column becomes a problem
-# later.
 def _rows(
     file: Path,
     scratch: Path | None,
     column: Mapping[str, str],
     needed: Mapping[str, str],
 ) -> list[dict[str, Any]]:
+    """Return the rows with columns renamed. A row without a value of a needed column
+    becomes a problem later."""
     stored = scratch is not None and (
         file.is_dir() or file.suffix in (".parquet", ".arrow")
     )

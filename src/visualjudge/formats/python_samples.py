@@ -79,13 +79,13 @@ def _sample(row: Any, number: int) -> Sample:
     return Sample(**{**values, "image_id": str(values["image_id"])})
 
 
-# Return whether a value is missing: None, or NaN as in pandas.
 def _missing(value: Any) -> bool:
+    """Return whether a value is missing: None, or NaN as in pandas."""
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
-# Return the sample with shorthand forms replaced by paths and records.
 def _typed(task: str, sample: Sample, folder: Path) -> Sample:
+    """Return the sample with shorthand forms replaced by paths and records."""
     image, file, mask, control = (
         _path(name, getattr(sample, name), folder)
         for name in ("image", "file", "mask", "control")
@@ -106,8 +106,8 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
     return replace(sample, prediction=prediction, truth=truth, labels=labels, **paths)  # type: ignore[arg-type]
 
 
-# Return the path of an image; one in memory becomes a PNG in ``folder``.
 def _path(name: str, value: Any, folder: Path) -> Path | None:
+    """Return the path of an image; one in memory becomes a PNG in ``folder``."""
     if value is None or isinstance(value, str | Path):
         return None if value is None else Path(value)
     with in_field(name):

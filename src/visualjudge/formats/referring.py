@@ -209,10 +209,8 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
         elif "sentences" in row:
             yield from _of_ref(row, k, regions)
         else:
-            text, file_name = (
-                str(row.get("expression", "")),
-                str(row.get("image", row.get("file_name", ""))),
-            )
+            text = str(row.get("expression", ""))
+            file_name = str(row.get("image", row.get("file_name", "")))
             if not file_name:
                 raise DataError(
                     f"{gt}: [{k}]: must have 'image' with 'expression' or 'objects', or be a ref "
@@ -244,7 +242,8 @@ def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression
         name = str(whole(item.get("object_id", f"{k}_{j}")))
         for n, text in enumerate(texts):
             where = f"[{k}].objects[{j}].expressions[{n}]"
-            region, box = item.get("segmentation"), item.get("bbox")
+            region = item.get("segmentation")
+            box = item.get("bbox")
             yield Expression(
                 where, f"{name}.{n}", str(row.get("image", "")), str(text), region, box
             )

@@ -129,7 +129,8 @@ def shapes(
 
     def side(number: int, path: Path) -> Callable[[str, Path], Prediction]:
         def typed(key: str, image: Path) -> Prediction:
-            size, record = image_size(image), sides[number].find(key)
+            size = image_size(image)
+            record = sides[number].find(key)
             found = iter(()) if record is None else read(record, size, number == 1)
             return _gathered(kind, found, size, path.name, key)
 
@@ -156,8 +157,8 @@ def _gathered(
         raise InvalidRecord(Problem(file, key, "shape", reason)) from None
 
 
-# Return the objects: shapes of one label and group become one.
 def _joined(shapes: Iterator[LabelledShape], size: Size) -> list[LabelledShape]:
+    """Return the objects: shapes of one label and group become one."""
     found: dict[Any, LabelledShape] = {}
     for place, shape in enumerate(shapes):
         name = place if shape.group is None else (shape.label, str(shape.group))
@@ -266,7 +267,8 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
             raise DataError(
                 f"{item['type']}: a region must have one label, {item.get('id')!r} has {names}"
             )
-        across, down = size[1] / 100, size[0] / 100
+        across = size[1] / 100
+        down = size[0] / 100
         if kind == "polygon":
             ring = _outline([(x * across, y * down) for x, y in value["points"]])
         else:
@@ -277,8 +279,8 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
         yield LabelledShape(str(names[0]), (ring,), score=_score(score))
 
 
-# Return the one annotation or prediction of a task of Label Studio that counts.
 def _only(record: Any, predicted: bool) -> Any:
+    """Return the one annotation or prediction of a task of Label Studio that counts."""
     if len(record) > 1 and not predicted:
         record = [one for one in record if one.get("ground_truth")] or record
     if len(record) > 1:
@@ -298,7 +300,8 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
     stated = record.get("image", {}).get("size") or (None, None)
     _same_size(stated[0], stated[1], size)
     for item in record["annotations"]:
-        kind, more = item["type"], item.get("attributes") or {}
+        kind = item["type"]
+        more = item.get("attributes") or {}
         if kind in ("label", "caption") or more.get(
             "outside"
         ):  # of the image; left the image
@@ -324,8 +327,8 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
             raise DataError(f"type: must be bbox, polygon or mask, got {kind!r}")
 
 
-# Read one JSON file per image: a.jpg.json or a.json for a.jpg.
 def _json_files(folder: Path, _predicted: bool) -> Records:
+    """Read one JSON file per image: a.jpg.json or a.json for a.jpg."""
     paths = sorted(folder_at(folder).glob("*.json"))
     if not paths:
         hint = hint_below(folder, [".json"])
@@ -338,10 +341,12 @@ def _json_files(folder: Path, _predicted: bool) -> Records:
         yield name, str(path), record
 
 
-# Yield Label Studio's tasks by image name, without the prefix that uploads add (8 characters and a
-# hyphen): the annotations that were not cancelled, or the predictions.
 def _tasks(path: Path, predicted: bool) -> Records:
-    content, waiting = read_json(path), []
+    """Yield Label Studio's tasks by image name, without the prefix that uploads add (8
+    characters and a hyphen): the annotations that were not cancelled, or the
+    predictions."""
+    content = read_json(path)
+    waiting = []
     for k, record in enumerate(content if isinstance(content, list) else [None]):
         data = record.get("data") if isinstance(record, Mapping) else None
         if not isinstance(data, Mapping):
@@ -405,10 +410,11 @@ FORMS: dict[str, tuple[Callable[[Path, bool], Records], Read]] = {
 }
 
 
-# Return the ring of at least three points, or of two opposite corners of a rectangle.
 def _outline(
     points: Iterable[Sequence[float]], *, rectangle: bool = False
 ) -> tuple[float, ...]:
+    """Return the ring of at least three points, or of two opposite corners of a
+    rectangle."""
     ring = tuple(float(v) for x, y in points for v in (x, y))
     if not np.isfinite(ring).all():
         raise DataError("points: must be finite numbers")
@@ -441,8 +447,8 @@ def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:
     return mask_from_array(dense)
 
 
-# Return a confidence, which some tools write as text.
 def _score(value: Any) -> float | None:
+    """Return a confidence, which some tools write as text."""
     return None if value is None else number(float(value), "score")
 
 

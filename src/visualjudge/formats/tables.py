@@ -36,8 +36,10 @@ def read_json(path: Path) -> Any:
     return jsons.lenient(read_file(path, "table").removeprefix(BOM_UTF8), str(path))
 
 
-# Unpickler of plain data. It rejects imported names, through which pickles could run code.
 class _DataOnly(pickle.Unpickler):
+    """Unpickler of plain data. It rejects imported names, through which pickles could
+    run code."""
+
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(
             f"it names {module}.{name}, which is not plain data"

@@ -101,9 +101,9 @@ def _xml_files(folder: Path, *, needed: bool = True) -> list[Path]:
     return found
 
 
-# Return 0 if a box begins at 0, otherwise VOC's 1; and say so, because the whole set is read that
-# way.
 def _first_pixel(files: list[Path], results: Lines) -> int:
+    """Return 0 if a box begins at 0, otherwise VOC's 1; and say so, because the whole
+    set is read that way."""
     zeros = [str(path) for path in files if any(_begins_at_zero(path))]
     zeros += [
         f"{path}: line {number}"
@@ -123,9 +123,9 @@ def _begins_at_zero(path: Path) -> Iterator[bool]:
             yield any(not text.partition(".")[0].strip("0 \n") for text in begins)
 
 
-# Return the image of the stated name; or else that of its stem or of the file's, whatever its
-# suffix.
 def _image(path: Path, stem: str, images: Path, by_key: ByKey[Path]) -> Path:
+    """Return the image of the stated name; or else that of its stem or of the file's,
+    whatever its suffix."""
     named = (_root(path).findtext("filename") or "").strip()
     if named:
         with suppress(DataError):
@@ -168,8 +168,8 @@ def _objects(path: Path, size: Size | None, first: int) -> Detections:
     return Detections(tuple(items))
 
 
-# Read lines image confidence xmin ymin xmax ymax of *_CLASS.txt files by image.
 def _results(pred: Path) -> Lines:
+    """Read lines image confidence xmin ymin xmax ymax of *_CLASS.txt files by image."""
     found: dict[str, list[tuple[Path, int, str, list[str]]]] = defaultdict(list)
     files = sorted(pred.glob("*.txt"))
     if not files:

@@ -49,7 +49,8 @@ from visualjudge.vision.predictions import (
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
-BOX, JOINTS = 4, 17
+BOX = 4
+JOINTS = 17
 # Number of files of a side in which the order of a line's numbers is looked at.
 LOOKED_AT = 200
 # Smallest share of boxes that leave their image and would fit it with the confidence first.
@@ -145,8 +146,8 @@ def yolo(
                 )
 
 
-# Return kpt_shape of data.yaml: keypoints of a person, and numbers of each.
 def _pose_shape(path: Path) -> tuple[int, int]:
+    """Return kpt_shape of data.yaml: keypoints of a person, and numbers of each."""
     content = read_yaml(path) if path.suffix.lower() in YAML else {}
     content = content if isinstance(content, dict) else {}
     shape = content.get("kpt_shape", [0, 0])
@@ -187,9 +188,9 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     )
 
 
-# Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or after a
-# confidence.
 def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
+    """Return how the lines of a folder end: a tracker numbers all of them, beyond 1 or
+    after a confidence."""
     every = [
         cells
         for path in sorted(folder.glob("*.txt"))[:LOOKED_AT]
@@ -220,9 +221,9 @@ def _form(folder: Path, lines: Lines, *, truth: bool) -> Lines:
     return replace(lines, tracked=tracked)
 
 
-# Reject boxes that extend beyond their image but fit if the second number of a line, not the last,
-# is the confidence.
 def _check_confidence_last(folder: Path, rows: list[list[str]]) -> None:
+    """Reject boxes that extend beyond their image but fit if the second number of a
+    line, not the last, is the confidence."""
     try:
         numbers = np.array(rows, dtype=np.float64).reshape(-1, BOX + 1)
     except ValueError:  # reported when the line is read
@@ -236,9 +237,11 @@ def _check_confidence_last(folder: Path, rows: list[list[str]]) -> None:
         )
 
 
-# Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their image.
 def _fits(boxes: FloatArray) -> Any:
-    centres, halves = boxes[:, :2], boxes[:, 2:] / 2
+    """Return which of the boxes, (n, 4) of cx, cy, w, h as fractions, lie within their
+    image."""
+    centres = boxes[:, :2]
+    halves = boxes[:, 2:] / 2
     inside = (
         (centres - halves >= -OUTSIDE)
         & (centres + halves <= 1 + OUTSIDE)

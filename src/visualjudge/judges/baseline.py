@@ -98,8 +98,9 @@ class Oracle:
         return chance + (right - chance) * (1 - float(np.exp(-self.slope * margin)))
 
 
-# Parse a specification such as ``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``.
 def _oracle(model: str) -> Oracle:
+    """Parse a specification such as
+    ``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``."""
     first, *options = model.removeprefix("oracle:").split(",")
     try:
         numbers = {
@@ -139,7 +140,8 @@ class SimulatedJudge(OfflineJudge):
 
     async def __call__(self, ask: Ask) -> Judged:
         """Draw a reply."""
-        said, question = self._reply(ask), ask.question
+        said = self._reply(ask)
+        question = ask.question
         value = float(said) if question.question_type == "scoring" else said
         verdict = Verdict(
             question.id, ask.order, value, "ok", said, latency_s=0.0, repeat=ask.repeat
@@ -174,7 +176,8 @@ class SimulatedJudge(OfflineJudge):
         return values
 
     def _reply(self, ask: Ask) -> str:
-        kind, n = ask.question.question_type, len(ask.question.annotation_ids)
+        kind = ask.question.question_type
+        n = len(ask.question.annotation_ids)
         if self.model == "first":
             return {"scoring": str(MIDDLE), "pairwise": "A"}.get(kind, LETTERS[:n])
         draws = uniforms_for(
@@ -210,17 +213,17 @@ def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
     )
 
 
-# Return a uniformly drawn reply other than ``but``, if possible.
 def _random(question: Question, draw: float, *, but: str | None = None) -> str:
+    """Return a uniformly drawn reply other than ``but``, if possible."""
     replies = _replies(question.question_type, len(question.annotation_ids))
     if but in replies:
         replies = [reply for reply in replies if reply != but] or replies
     return replies[int(draw * len(replies))]
 
 
-# Return the possible replies; scores are in tenths.
 @cache
 def _replies(kind: QuestionType, n: int) -> Sequence[str]:
+    """Return the possible replies; scores are in tenths."""
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
     return [

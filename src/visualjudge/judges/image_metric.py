@@ -89,8 +89,8 @@ def _scores(
     ]
 
 
-# Return the reference of an option, at the option's size.
 def _reference(name: str, shown: Shown, folder: Path | None) -> Pixels:
+    """Return the reference of an option, at the option's size."""
     reference = shown.reference
     if folder is not None:
         paths = (folder / f"{shown.image_id}{ending}" for ending in ENDINGS)
@@ -125,8 +125,8 @@ def quality(pixels: Pixels) -> float:
     )
 
 
-# Return PSNR (in dB) or SSIM, as :func:`visualjudge.score` computes them.
 def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
+    """Return PSNR (in dB) or SSIM, as :func:`visualjudge.score` computes them."""
     assert reference is not None
     if name == "ssim":
         return ssim(WholeImage(image), WholeImage(reference))
@@ -138,9 +138,9 @@ def _own(name: str, image: Pixels, reference: Pixels | None) -> float:
     return float(peak_signal_noise_ratio(reference, image, data_range=255))
 
 
-# Return a metric of pyiqa, its scale (None unless pyiqa states both ends of its range), and
-# whether it needs a reference.
 def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
+    """Return a metric of pyiqa, its scale (None unless pyiqa states both ends of its
+    range), and whether it needs a reference."""
     try:
         import pyiqa
         import torch
@@ -173,8 +173,8 @@ def _pyiqa(name: str) -> tuple[Measure, tuple[float, float] | None, bool]:
     return measure, scale, bool(model.metric_mode == "FR")
 
 
-# Return an image as a 1×3×H×W tensor, 0 to 1.
 def _tensor(image: Pixels) -> Any:
+    """Return an image as a 1×3×H×W tensor, 0 to 1."""
     import torch
 
     return (

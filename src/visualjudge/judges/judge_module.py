@@ -168,7 +168,8 @@ class ClientPipe:
             If the number of image marks differs, or there is a placeholder other than
             ``instruction``.
         """
-        template, values = self.prompt_template, {"instruction": instruction}
+        template = self.prompt_template
+        values = {"instruction": instruction}
         texts = template.user.split(IMAGE_MARK)
         images = _images(len(texts) - 1, source, edits, template.name)
         parts: list[Part] = []
@@ -271,8 +272,8 @@ def with_defaults(config: Fields) -> Json:
     return {**GEDITBENCH, **own, **given}
 
 
-# Return a non-negative integer, or None if missing.
 def _whole(config: Fields, name: str) -> int | None:
+    """Return a non-negative integer, or None if missing."""
     stated = config.get(name)
     if stated is None:
         return None
@@ -295,8 +296,9 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> Json | None:
     return json_schema(output)
 
 
-# Return the parts with the system text before the first text, as GEditBench sends it to Gemini.
 def _begun_with(system: str, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts with the system text before the first text, as GEditBench sends
+    it to Gemini."""
     texts = [at for at, part in enumerate(parts) if isinstance(part, TextPart)]
     return [
         TextPart(f"{system}\n\n{part.text}")

@@ -85,7 +85,8 @@ def probability_of_a(reply: Reply) -> float | None:
     found = _trusted(reply, PAIR)
     if found is None:
         return None
-    a, b = found.probabilities["A"], found.probabilities["B"]
+    a = found.probabilities["A"]
+    b = found.probabilities["B"]
     return a / (a + b) if a + b > 0 else None
 
 
@@ -148,13 +149,15 @@ def _paths(
 
     An alternative without content (a space, an opening quote) is neither.
     """
-    said, reached = "", 1.0
+    said = ""
+    reached = 1.0
     for number, (text, probability, others) in enumerate(steps):
         for other, p in others:
             fits = _fits(said + other, options) if other != text else ()
             if fits and (said + other).strip(_BEFORE_ANSWER):
                 yield (fits[0] if len(fits) == 1 else None), reached * p
-        said, reached = said + text, reached * probability
+        said = said + text
+        reached = reached * probability
         fits = _fits(said, options)
         ahead = steps[number + 1][0] if number + 1 < len(steps) else ""
         if len(fits) == 1:

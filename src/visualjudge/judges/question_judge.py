@@ -200,7 +200,8 @@ class QuestionJudge:
             ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
         try:
             ask = self._with_criteria(ask)
-            request, box = self.request(ask), None
+            request = self.request(ask)
+            box = None
             if self.tools is not None:
                 box = self.tools.box(ask)
                 told = (
@@ -229,7 +230,8 @@ class QuestionJudge:
         return replace(ask, question=replace(question, prompt=prompt, spans=spans))
 
     async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
-        calls, paid = 0, Counter[str]()
+        calls = 0
+        paid = Counter[str]()
         asked_of = () if self.rubric is None else self.rubric.of(ask.question)
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()

@@ -47,7 +47,8 @@ async def extracted(client: Client, ask: Ask, judged: Judged) -> Judged:
     and the second reply as ``extractor_response``. Analyses count such a verdict as failed, and
     state what the accuracy would be with it.
     """
-    verdict, paid = judged.verdict, Counter(judged.paid)
+    verdict = judged.verdict
+    paid = Counter(judged.paid)
     understood = verdict.status != "unparseable" or verdict.cause in UNDERSTOOD
     said = verdict.raw_response or ""
     if understood or not 0 < len(said) <= LONGEST:
@@ -82,7 +83,8 @@ def declared(reply: Reply, question: Question) -> Answer | None:
         return float(said) if _SCORE.fullmatch(said) and float(said) <= 10 else None
     if question.question_type == "pairwise" and said.lower() in (question.ties or ()):
         return said.lower()
-    letters, options = said.upper(), LETTERS[: len(question.annotation_ids)]
+    letters = said.upper()
+    options = LETTERS[: len(question.annotation_ids)]
     if question.question_type == "pairwise":
         return letters if letters in tuple(options) else None
     return letters if sorted(letters) == [*options] else None

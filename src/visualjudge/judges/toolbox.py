@@ -95,7 +95,9 @@ class Tools:
     """
 
     def __init__(self, root: str | Path, names: Sequence[str], most: int) -> None:
-        self.root, self.names, self.most = Path(root), tuple(names), most
+        self.root = Path(root)
+        self.names = tuple(names)
+        self.most = most
         self._predictions = ShownPredictions(root)
         self._read = lru_cache(maxsize=IMAGES_KEPT)(self._pixels)
 
@@ -118,7 +120,8 @@ class Tools:
             if ask.order == "BA"
             else question.annotation_ids
         )
-        kind, files = type_of(question.task), _images(question)
+        kind = type_of(question.task)
+        files = _images(question)
         images: dict[str, Callable[[], Pixels]] = {
             name: partial(self._read, file) for name, file in files.items()
         }
@@ -183,7 +186,8 @@ class ToolBox:
         tools: Sequence[Tool],
         sizes: Mapping[str, tuple[int, int]],
     ) -> None:
-        self._evidence, self._sizes = evidence, sizes
+        self._evidence = evidence
+        self._sizes = sizes
         self._tools = {tool.name: tool for tool in tools}
 
     @cached_property
@@ -273,7 +277,8 @@ def checked_arguments(arguments: Fields, schema: Fields) -> Json:
 
 
 def _checked(name: str, value: Any, rule: Fields) -> Any:
-    kind, got = str(rule["type"]), repr(value)[:40]
+    kind = str(rule["type"])
+    got = repr(value)[:40]
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     number = isinstance(value, int | float)

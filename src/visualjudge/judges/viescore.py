@@ -86,10 +86,8 @@ class VIEscorePipe(ClientPipe):
         second. A number outside the scale of the prompt's output schema means that the reply has no
         score (GEditBench's rules do not check this).
         """
-        score, dimension = (
-            json_response.get("score"),
-            self.prompt_template.prompt_id.split("/"),
-        )
+        score = json_response.get("score")
+        dimension = self.prompt_template.prompt_id.split("/")
         if not self._on_scale(score):
             return None
         if not self._gives_list or not isinstance(score, list):

@@ -168,7 +168,9 @@ def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
 
 
 def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
-    text, places, options = "", dict[str, Span](), tuple[Span, ...]()
+    text = ""
+    places = dict[str, Span]()
+    options = tuple[Span, ...]()
     for name, block in blocks:
         if block.text:
             start = len(text) + (len(_GAP) if text else 0)
@@ -212,7 +214,8 @@ def _options(
 ) -> _Block:
     layout = prompts.asset("layout")
     own_prompts = mixed([option.prompt for option in options])
-    text, spans = "", tuple[Span, ...]()
+    text = ""
+    spans = tuple[Span, ...]()
     for letter, option in zip(LETTERS, options, strict=False):
         before, after = layout.around("option", "content", {"letter": letter})
         start = len(text) + (len(_GAP) if text else 0) + len(before)

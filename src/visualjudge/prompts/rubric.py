@@ -31,7 +31,9 @@ from visualjudge.vision.tasks import task_named
 
 BUILT_IN = Path(__file__).parent / "rubrics"
 FAULTS = "faults"
-NONE, OTHER, TIE = "none", "other", "tie"
+NONE = "none"
+OTHER = "other"
+TIE = "tie"
 # Names that the answer itself may have in a reply.
 RESERVED = ("answer", "final", "final_answer", "criteria", "reasoning")
 LARGEST_PLACE = 1000

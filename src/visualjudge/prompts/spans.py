@@ -46,7 +46,8 @@ def swapped(question: Question) -> Question:
     DataError
         If the question does not have two options, or its numbers of marks and images differ.
     """
-    spans, images = spans_of(question), question.images
+    spans = spans_of(question)
+    images = question.images
     if len(spans.options) != 2:
         raise DataError(
             f"only a question of 2 options can be swapped, got {len(spans.options)}"
@@ -57,7 +58,8 @@ def swapped(question: Question) -> Question:
             f"the prompt has {marks} {IMAGE_MARK} marks for {len(images)} images"
         )
     first, second = (images_within(question, span) for span in spans.options)
-    between, after = images[first.stop : second.start], images[second.stop :]
+    between = images[first.stop : second.start]
+    after = images[second.stop :]
     images = images[: first.start] + images[second] + between + images[first] + after
     (a, b), (c, d) = spans.options
     text = question.prompt

@@ -111,7 +111,8 @@ class PromptTemplate:
             raise PromptError(
                 f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(found)}"
             )
-        (start, end), text = found[0], self._part(key)
+        text = self._part(key)
+        (start, end) = found[0]
         return fill(text[:start], values, where=where), fill(
             text[end:], values, where=where
         )
@@ -306,7 +307,9 @@ def _from_blocks(content: Json, path: Path) -> Json:
         raise PromptError(
             f"{path}: user_prompt must be a list of text and image blocks"
         )
-    user, before, order = "", None, []
+    user = ""
+    before = None
+    order = []
     for number, block in enumerate(blocks, 1):
         kind = next(iter(block))
         if kind == "image":

@@ -19,7 +19,8 @@ _STRING_OR_BRACE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
 _DECODER = json.JSONDecoder(
     strict=False
 )  # a line feed inside a string is a minor error
-MOST_OBJECTS, LONGEST_REPAIR = 24, 20_000
+MOST_OBJECTS = 24
+LONGEST_REPAIR = 20_000
 
 _COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
 ANSWER_KEYS = {
@@ -38,9 +39,9 @@ _SCALE = re.compile(
 )
 
 
-# Return an object of slightly malformed JSON; if its last value may be cut, only if it need not be
-# whole.
 def repaired(block: str, *, whole: bool = True) -> Object | None:
+    """Return an object of slightly malformed JSON; if its last value may be cut, only
+    if it need not be whole."""
     if len(block) > LONGEST_REPAIR or (whole and block.rstrip()[-1:] not in "\"'”’]}"):
         return None
     try:
@@ -50,8 +51,9 @@ def repaired(block: str, *, whole: bool = True) -> Object | None:
     return value if isinstance(value, dict) else None
 
 
-# Yield the outermost objects in order, each with its start and end. A malformed one is repaired.
 def objects(text: str) -> Iterator[tuple[int, int, Object]]:
+    """Yield the outermost objects in order, each with its start and end. A malformed
+    one is repaired."""
     end = 0
     for opening in islice(_OPENS.finditer(text), MOST_OBJECTS):
         start = opening.start()
@@ -66,9 +68,10 @@ def objects(text: str) -> Iterator[tuple[int, int, Object]]:
             yield start, end, value
 
 
-# Return the end of the object that begins at ``start``: behind the brace that closes it. If none
-# does, or one more than that closes (quotes inside a text were not escaped), behind the last one.
 def _closing(text: str, start: int) -> int:
+    """Return the end of the object that begins at ``start``: behind the brace that
+    closes it. If none does, or one more than that closes (quotes inside a text were not
+    escaped), behind the last one."""
     end = depth = 0
     for mark in _STRING_OR_BRACE.finditer(text, start):
         depth += (mark[0] == "{") - (mark[0] == "}")
@@ -80,8 +83,9 @@ def _closing(text: str, start: int) -> int:
     return last if depth < 0 or not end else end
 
 
-# Return the answers that JSON objects give under an answer key, with their positions.
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
+    """Return the answers that JSON objects give under an answer key, with their
+    positions."""
     names = ANSWER_KEYS[question_type].split()
     return [
         (answer, start, end)
@@ -90,8 +94,9 @@ def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
     ]
 
 
-# Return the answer under the first of the keys, in the words that the reader expects.
 def _answer_in(value: Object, names: list[str]) -> str | None:
+    """Return the answer under the first of the keys, in the words that the reader
+    expects."""
     keys = {re.sub(r"[ -]", "_", str(key).strip().lower()): key for key in value}
     tops = [
         re.findall(r"\d+", str(value[keys[name]]))

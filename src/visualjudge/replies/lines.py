@@ -13,13 +13,14 @@ from visualjudge.replies.values import is_label, order_of, stated
 from visualjudge.replies.words import Asked, Word, may_hold, words
 
 _LINE = re.compile(r"[^\n]+")
-SHORT, MOST_LINES = 120, 200
+SHORT = 120
+MOST_LINES = 200
 
 
-# Return the answer of a first or last line that is nothing else; None without one.
 def read_lines(
     raw: str, clean: str, alone: Sequence[Mark], asked: Asked
 ) -> Mark | None:
+    """Return the answer of a first or last line that is nothing else; None without one."""
     lines = [line for line in _LINE.finditer(clean) if not line[0].isspace()]
     if (
         asked.kind == "ranking"
@@ -33,8 +34,9 @@ def read_lines(
     return ends[-1] if ends else None
 
 
-# Return whether a mark is on the last line, or on the first and no heading or list item.
 def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
+    """Return whether a mark is on the last line, or on the first and no heading or list
+    item."""
     if mark.start >= lines[-1].start():
         return True
     head, below = (raw[line.start() : line.end()].lstrip() for line in lines[:2])
@@ -46,9 +48,9 @@ def _at_an_end(raw: str, lines: Sequence[re.Match[str]], mark: Mark) -> bool:
     return mark.end <= lines[0].end() and not heads
 
 
-# Return the order of a reply that is nothing else, or of a list below a label, or of a list of
-# places ("1. B: sharp") that is not in the order of the letters.
 def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | None:
+    """Return the order of a reply that is nothing else, or of a list below a label, or
+    of a list of places ("1. B: sharp") that is not in the order of the letters."""
     whole = (
         stated(words(clean.strip(), asked), asked)
         if len(clean.strip()) < SHORT
@@ -93,8 +95,8 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
     return None
 
 
-# Return the words of a list item up to its option, or nothing.
 def _head(said: Sequence[Word]) -> Sequence[Word]:
+    """Return the words of a list item up to its option, or nothing."""
     at = next((n for n, word in enumerate(said) if word.option), len(said))
     beside = all(
         not w.text[0].isalnum() or w.number is not None or w.of("noun", "place")
@@ -109,7 +111,8 @@ def _head(said: Sequence[Word]) -> Sequence[Word]:
 
 
 # Characters around an order in which its direction may be stated.
-BEFORE, AFTER = 300, 80
+BEFORE = 300
+AFTER = 80
 _DIRECTIONS = ("worst", "best", "rising", "falling")
 
 

@@ -22,7 +22,11 @@ from visualjudge.replies.words import (
     words,
 )
 
-LONGEST_HEAD, NEAR, SHORT, MOST_SENTENCES, MOST_MARKS = 90, 40, 80, 1_000, 100
+LONGEST_HEAD = 90
+NEAR = 40
+SHORT = 80
+MOST_SENTENCES = 1_000
+MOST_MARKS = 100
 _BOX = re.compile(
     r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400})\}"
 )
@@ -120,11 +124,11 @@ def marks_of(
     ]
 
 
-# Yield boxes, tags and brackets (start, end, start and end of the content, rule): the last of
-# each, because a reply may repeat one without end.
 def _framed(
     text: str, asked: Asked, since: int
 ) -> Iterator[tuple[int, int, int, int, str]]:
+    """Yield boxes, tags and brackets (start, end, start and end of the content, rule):
+    the last of each, because a reply may repeat one without end."""
     for form, rule in _FRAMES.items():
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
@@ -135,8 +139,9 @@ def _framed(
                 yield *found.span(), *found.span(found.lastindex or 1), rule
 
 
-# Return where sentences from a line on begin and end, without numbers of lists and rules of tables.
 def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
+    """Return where sentences from a line on begin and end, without numbers of lists and
+    rules of tables."""
     numbered = asked.kind == "scoring" or bool(asked.names)
     beside = " .:-|" if numbered else " .:-|0123456789"
     found = [sentence.span() for sentence in _SENTENCE.finditer(clean, max(line, 0))]
@@ -160,7 +165,8 @@ def statements(
     )
     if since >= 0 and not (spans and spans[0][0] < since):
         spans = _spans(clean, asked, 0)
-    found, label = list[tuple[Mark, bool]](), list[Word]()
+    found = list[tuple[Mark, bool]]()
+    label = list[Word]()
     first = max(0, bisect_left(spans, (since, 0)) - 1)
     for begin, end in spans[first : bisect_left(spans, (until, 0))]:
         said = answering(clean, asked, begin, end)
@@ -180,9 +186,9 @@ def statements(
     return found
 
 
-# Return the words of a sentence, or nothing where those around its first letter or number show at
-# once that it is no answer.
 def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
+    """Return the words of a sentence, or nothing where those around its first letter or
+    number show at once that it is no answer."""
     says = _SAYS.search(clean, begin, min(end, begin + LONGEST_HEAD))
     reached = says.end() if says else end
     if (says is None and end - begin > SHORT) or clean[
@@ -207,9 +213,9 @@ def _may_follow(part: str) -> bool:
     )
 
 
-# Return whether a word begins an entry of a list, or is a letter or a mark.
 @lru_cache(4096)
 def _is_known(part: str) -> bool:
+    """Return whether a word begins an entry of a list, or is a letter or a mark."""
     return (
         len(part) < 2
         or not part.isalpha()
@@ -218,8 +224,8 @@ def _is_known(part: str) -> bool:
     )
 
 
-# Yield "7/10" where it is neither a share of things nor the score of one quality.
 def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
+    """Yield "7/10" where it is neither a share of things nor the score of one quality."""
     late = (found for found in _OUT_OF_TEN.finditer(clean) if found.end() > since)
     for found in list(late)[-MOST_MARKS:] if "10" in clean else ():
         begin = max(
@@ -240,8 +246,9 @@ def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
             yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
 
 
-# Return whether the words of its clause before a mark deny it: "not [[A]]", "the worse is".
 def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:
+    """Return whether the words of its clause before a mark deny it: "not [[A]]", "the
+    worse is"."""
     begin = max(clean.rfind("\n", 0, mark.start), mark.start - NEAR, after)
     before = words(clean, asked, begin, mark.start)
     before = before[:-1] if before[-1:] and before[-1].text == ":" else before

@@ -47,7 +47,10 @@ _SCALE = re.compile(
 )
 _ITEM = re.compile(r" *\d{1,2}[.)] ")
 # Maximum number of characters; a longer reply is not read.
-LONGEST_REPLY, LONGEST_AFTER, NEAR, SHORT = 2**20, 2_000, 40, 60
+LONGEST_REPLY = 2**20
+LONGEST_AFTER = 2_000
+NEAR = 40
+SHORT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,6 @@ def read_reply(
     )
 
 
-# Most replies of a run that are short are the same few.
 @lru_cache(1024)
 def _read(
     text: str,
@@ -136,6 +138,7 @@ def _read(
     ties: tuple[str, ...],
     prose: bool,
 ) -> Reading:
+    """Most replies of a run that are short are the same few."""
     if len(text) > LONGEST_REPLY:
         return Reading(FAILED, "unparseable", "too long")
     spoken = without_thoughts(text)
@@ -158,8 +161,9 @@ def _read(
     )
 
 
-# Return the answer of a reply without its thoughts; without a value, it has a cause.
 def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
+    """Return the answer of a reply without its thoughts; without a value, it has a
+    cause."""
     clean = plain(without_markup(spoken))
     end = len(clean.rstrip())
     begin = clean.rfind("\n\n", 0, end)
@@ -180,12 +184,14 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
     return best_first(clean, found, asked) if asked.kind == "ranking" else found
 
 
-# Return the answer of marks and lines; labels before the last paragraph are looked for only where
-# it holds no mark that decides.
 def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mark:
-    said, until = list[tuple[Mark, bool]](), len(clean)
+    """Return the answer of marks and lines; labels before the last paragraph are looked
+    for only where it holds no mark that decides."""
+    said = list[tuple[Mark, bool]]()
+    until = len(clean)
     for since in dict.fromkeys((last_paragraph, -1)):
-        said, until = statements(clean, asked, since, until) + said, since
+        said = statements(clean, asked, since, until) + said
+        until = since
         marks = marks_of(spoken, clean, [mark for mark, _ in said], asked, since)
         if (found := _last(clean, marks, asked, since)) is not None:
             return found
@@ -195,9 +201,9 @@ def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mar
     return read_lines(spoken, clean, alone, asked) or Mark(None, "no answer")
 
 
-# Return whether a scale that does not end at ten is named within a score, behind it, or before it
-# as "the scale is 1 to 5".
 def _other_scale(clean: str, found: Mark) -> bool:
+    """Return whether a scale that does not end at ten is named within a score, behind
+    it, or before it as "the scale is 1 to 5"."""
     line = clean[found.end : found.end + NEAR].partition("\n")[0]
     before = clean[max(0, found.start - LONGEST_AFTER) : found.start]
     return any(
@@ -209,14 +215,16 @@ def _other_scale(clean: str, found: Mark) -> bool:
     )
 
 
-# Return the last mark, unless another in its paragraph differs and nothing took it back; a mark in
-# a numbered list may be one of a list of all answers. None where that begins before ``since``.
 def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | None:
+    """Return the last mark, unless another in its paragraph differs and nothing took it
+    back; a mark in a numbered list may be one of a list of all answers. None where that
+    begins before ``since``."""
     deciding = [mark for mark in marks if mark.value is not None or mark.cause]
     if not deciding:
         return None
     last = deciding[-1]
-    line, said = clean.rfind("\n", 0, last.start) + 1, (last.value, last.cause)
+    line = clean.rfind("\n", 0, last.start) + 1
+    said = (last.value, last.cause)
     listed = _ITEM.match(clean, line, last.start)
     begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
     if begin < since:
@@ -240,8 +248,8 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
     return replace(last, value=None, cause="several answers")
 
 
-# Return the answer, unless the text after it takes it back or prefers another.
 def _kept(clean: str, found: Mark, asked: Asked) -> Mark:
+    """Return the answer, unless the text after it takes it back or prefers another."""
     after = sentences(clean, asked, found.end, found.end + LONGEST_AFTER)
     later = read_sentences(after, asked)
     if retracts(after) and later.value is not None:

@@ -11,7 +11,8 @@ from visualjudge.replies.marks import Mark
 from visualjudge.replies.values import GREATEST, Value, without_scale
 from visualjudge.replies.words import Asked, Word, holds, may_hold, plain, words
 
-LONGEST_PARAGRAPH, LONGEST_REFUSAL = 2_000, 1_000
+LONGEST_PARAGRAPH = 2_000
+LONGEST_REFUSAL = 1_000
 _STOPS = frozenset(".!?\n")
 _ENDS_OF_CLAIMS = frozenset(",;(")
 _BESIDE = ("noun", "filler", "is", "so", "final")

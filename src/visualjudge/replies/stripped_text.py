@@ -41,12 +41,10 @@ def without_thoughts(text: str) -> str:
     lowered = text.lower()
     if len(lowered) != len(text) or not any(mark in lowered for mark in _MAY_THINK):
         return text
-    pieces, at, whole, thoughts = (
-        list[str](),
-        0,
-        len(text.rstrip()),
-        source()["thoughts"],
-    )
+    pieces = list[str]()
+    at = 0
+    whole = len(text.rstrip())
+    thoughts = source()["thoughts"]
     begun: int | None = None
     for mark in _THOUGHT.finditer(lowered):
         closing, name = (group for group in mark.groups() if group is not None)
@@ -55,7 +53,8 @@ def without_thoughts(text: str) -> str:
             begun = before if begun is None else begun
             pieces = pieces if begun else []
             pieces += [text[at:begun] if begun else "", " " * (mark.end() - begun)]
-            begun, at = None, mark.end()
+            begun = None
+            at = mark.end()
         elif name in thoughts and begun is None:
             begun = mark.start()
     rest = text[at:] if begun is None else text[at:begun] + " " * (len(text) - begun)

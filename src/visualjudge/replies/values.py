@@ -10,7 +10,9 @@ from visualjudge.replies.words import Asked, Word, holds
 Value = str | float
 # A value, or the cause why there is none, and the index of the word after it.
 Found = tuple[Value | None, str | None, int] | None
-TIE, BOTH_BAD, GREATEST = "tie", "both_bad", 10.0
+TIE = "tie"
+BOTH_BAD = "both_bad"
+GREATEST = 10.0
 # Marks that end an answer.
 BREAKS = frozenset(",;:.!-–—\n(")
 # Marks that may lead an answer.
@@ -55,9 +57,9 @@ class Stated:
     rest: Sequence[Word]
     labelled: bool
 
-    # Whether nothing but marks follows, or a reason.
     @property
     def bare(self) -> bool:
+        """Whether nothing but marks follows, or a reason."""
         rest = [word for word in self.rest if word.text not in ",.!;>"]
         aside = rest[:1] and (
             rest[0].text == "("
@@ -92,7 +94,9 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     value, cause, stop = one
     while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
         stop += 1
-    lead, rest, end = kept[:at], kept[at + stop :], kept[at + stop - 1].end
+    lead = kept[:at]
+    rest = kept[at + stop :]
+    end = kept[at + stop - 1].end
     label = next(
         (n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead)
     )
@@ -102,14 +106,14 @@ def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
     return Stated(value, cause, kept[at].start, end, lead, rest, labelled)
 
 
-# Return whether words are a label and nothing else.
 def is_label(said: Sequence[Word], asked: Asked) -> bool:
+    """Return whether words are a label and nothing else."""
     kept = without_scale(said, asked)
     return holds(kept, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in kept)
 
 
-# Return whether a word before an answer changes none.
 def _may_lead(word: Word, asked: Asked) -> bool:
+    """Return whether a word before an answer changes none."""
     if (
         word.option
         or word.unknown
@@ -120,8 +124,9 @@ def _may_lead(word: Word, asked: Asked) -> bool:
     return listed or word.text in _AROUND or word.number is not None
 
 
-# Return the index of the answer: the first word that is not of those that may lead it.
 def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
+    """Return the index of the answer: the first word that is not of those that may lead
+    it."""
     lead = next(
         (n for n, word in enumerate(kept) if not _may_lead(word, asked)), len(kept)
     )
@@ -167,16 +172,17 @@ def _letter(kept: Sequence[Word], asked: Asked) -> Found:
     return (letter, None, 1) if ends else None
 
 
-# Return whether an answer ends here: nothing, a mark or a reason follows.
 def _ends(rest: Sequence[Word]) -> bool:
+    """Return whether an answer ends here: nothing, a mark or a reason follows."""
     after, then = [*rest, _NOTHING, _NOTHING][:2]
     closed = after.text in BREAKS or (after.text == ">" and not then.text)
     set_aside = after.of("than") and (then.option or then.of("noun", "filler"))
     return not rest or closed or bool(set_aside) or after.of("because", "so")
 
 
-# Return whether the sentence goes on with another option that is not set aside: "A, B".
 def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
+    """Return whether the sentence goes on with another option that is not set aside:
+    "A, B"."""
     ends = (
         word.text in (*".\n;", "not") or word.of("because", "than") for word in rest
     )
@@ -184,9 +190,10 @@ def names_another(named: Collection[str], rest: Sequence[Word]) -> bool:
     return any(word.option not in named for word in rest[:stop])
 
 
-# Return the value of "A > B", "A = B = Bad" and their like.
 def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
-    sign, other = rest[0].text, rest[1].option
+    """Return the value of "A > B", "A = B = Bad" and their like."""
+    sign = rest[0].text
+    other = rest[1].option
     graded = (
         len(rest) > 3 and rest[2].text in _SIGNS and rest[3].text in ("good", "bad")
     )
@@ -203,8 +210,8 @@ def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
     return letter if sign[0] == ">" else other, None, 3
 
 
-# Return the words without the scale of a score: "(0-10)", "out of 10" before it.
 def without_scale(said: Sequence[Word], asked: Asked) -> Sequence[Word]:
+    """Return the words without the scale of a score: "(0-10)", "out of 10" before it."""
     for at in range(
         len(said) - 2
         if asked.kind == "scoring" and any(w.number == GREATEST for w in said)
@@ -245,8 +252,8 @@ def _score(kept: Sequence[Word], _asked: Asked) -> Found:
     )
 
 
-# Return the order that options and links state, as written.
 def order_of(kept: Sequence[Word], asked: Asked) -> Found:
+    """Return the order that options and links state, as written."""
     spelt = kept[0].text.upper()
     if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
         return spelt, None, 1

@@ -55,18 +55,19 @@ class Word:
     number: float | None = None
     kinds: frozenset[str] = frozenset()
 
-    # Return whether one of the lists holds the word.
     def of(self, *lists: str) -> bool:
+        """Return whether one of the lists holds the word."""
         return bool(self.kinds) and not self.kinds.isdisjoint(lists)
 
 
-# Return whether one of the lists holds any of the words.
 def holds(said: Iterable[Word], *lists: str) -> bool:
+    """Return whether one of the lists holds any of the words."""
     return any(word.of(*lists) for word in said)
 
 
-# Return the text with one form of each mark and without decoration, at the same positions.
 def plain(text: str) -> str:
+    """Return the text with one form of each mark and without decoration, at the same
+    positions."""
     return text.translate(_PLAIN)
 
 
@@ -78,7 +79,9 @@ def words(
         _word(match, text, asked)
         for match in TOKEN.finditer(text, start, len(text) if end is None else end)
     ]
-    merged, at, tree = [], 0, lists()
+    merged = []
+    at = 0
+    tree = lists()
     while at < len(found):
         word = found[at]
         at += 1
@@ -94,7 +97,8 @@ def words(
 
 
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
-    said, (start, end) = match[1], match.span(1)
+    said = match[1]
+    (start, end) = match.span(1)
     lowered, number, letter = (_alone if len(said) < 40 else _alone.__wrapped__)(said)
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
@@ -107,9 +111,10 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
     )
 
 
-# Return what a word says wherever it stands: itself in lower case, its number, and its letter.
 @lru_cache(8192)
 def _alone(said: str) -> tuple[str, float | None, str]:
+    """Return what a word says wherever it stands: itself in lower case, its number, and
+    its letter."""
     lowered = said.lower()
     if said[-1].isdecimal():
         parts = re.split("[.,]", said)
@@ -121,46 +126,47 @@ def _alone(said: str) -> tuple[str, float | None, str]:
 
 
 def _is_part(text: str, start: int, end: int, letters: str) -> bool:
-    before, after = (
-        text[max(0, start - 2) : start].rjust(2),
-        text[end : end + 2].ljust(2),
-    )
+    before = text[max(0, start - 2) : start].rjust(2)
+    after = text[end : end + 2].ljust(2)
     joined = after[0] in "-.'&+" and (after[1].isalpha() or after == "++")
     led = before[1] in "-.'&" and before[0].isalpha() and before[0] not in letters
     return (joined and after.lower() != "'s" and after[1] not in letters) or led
 
 
-# Return the end of the longest entry of a word and those from ``at`` on, and the lists with it.
 def _longest(
     found: Sequence[Word], at: int, node: dict[str, Any]
 ) -> tuple[int, frozenset[str]]:
-    end, kinds = at, node.get("", frozenset())
+    """Return the end of the longest entry of a word and those from ``at`` on, and the
+    lists with it."""
+    end = at
+    kinds = node.get("", frozenset())
     while at < len(found) and not found[at].option and found[at].text in node:
         node = node[found[at].text]
         at += 1
         if "" in node:
-            end, kinds = at, node[""]
+            end = at
+            kinds = node[""]
     return end, kinds
 
 
-# Return the number and the option of lists such as "number 7" and "option A".
 @cache
 def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
+    """Return the number and the option of lists such as "number 7" and "option A"."""
     said = {kind[:7]: kind[7:] for kind in kinds}
     return float(said["number "]) if "number " in said else None, said.get(
         "option ", ""
     )
 
 
-# Return ``words.yaml`` as parsed; YAML's own words for true and false stay words.
 @cache
 def source() -> Mapping[str, Any]:
+    """Return ``words.yaml`` as parsed; YAML's own words for true and false stay words."""
     text = (files(__package__) / "words.yaml").read_text("utf-8")
     return yaml.load(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # type: ignore[no-any-return]
 
 
-# Return whether a text may hold an entry of lists: one is in it without blanks.
 def may_hold(text: str, *lists: str) -> bool:
+    """Return whether a text may hold an entry of lists: one is in it without blanks."""
     return any(map("".join(text.lower().split()).__contains__, _entries(*lists)))
 
 
@@ -170,15 +176,16 @@ def _entries(*lists: str) -> Sequence[str]:
     return ["".join(plain(entry.lower()).split()) for entry in entries]
 
 
-# Return every word of an entry of a list.
 @cache
 def known_words() -> frozenset[str]:
+    """Return every word of an entry of a list."""
     return frozenset(TOKEN.findall(plain(str(source()["words"]).lower())))
 
 
-# Return the entries of all lists as a tree of words, with the names of lists under ``""``.
 @cache
 def lists() -> dict[str, Any]:
+    """Return the entries of all lists as a tree of words, with the names of lists under
+    ``""``."""
     root: dict[str, Any] = {}
     for name, entries in source()["words"].items():
         for entry in entries:

@@ -160,7 +160,8 @@ def changes(old: Fields, new: Fields) -> list[Change]:
     """Return the differences of two manifests: backend, model, server, every parameter, and the
     questions.
     """
-    before, after = _shape(old), _shape(new)
+    before = _shape(old)
+    after = _shape(new)
     if before["media"] is None:  # written by an older version
         after["media"] = None
     return _differences(before, after, dict.fromkeys([*before, *after]))
@@ -212,7 +213,8 @@ def media_checksum(dataset: Dataset) -> str:
 
 def _shape(manifest: Fields) -> Json:
     # Return the settings that affect a verdict, by name, as they are after a JSON round trip.
-    parameters, dataset = manifest.get("parameters"), manifest.get("dataset")
+    parameters = manifest.get("parameters")
+    dataset = manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}
     shape |= dict(parameters) if isinstance(parameters, Mapping) else {}
     shape["questions.json"] = (

@@ -286,10 +286,8 @@ class Budget:
         ):
             if limit is None:
                 continue
-            budget, spent = (
-                f"the budget ({form.format(limit)})",
-                f"{form.format(used)} used",
-            )
+            budget = f"the budget ({form.format(limit)})"
+            spent = f"{form.format(used)} used"
             if used > limit:
                 yield f"{budget} is exceeded: {spent}"
             elif used == limit and jobs:

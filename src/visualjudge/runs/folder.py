@@ -39,7 +39,9 @@ def excluded_raters(manifest: Fields) -> frozenset[str]:
     return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
 
 
-_TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
+_TEXT = (str, None)
+_NUMBER = (int, None)
+_FLAG = (bool, None)
 _KINDS = {
     **dict.fromkeys(
         ("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"),
@@ -161,7 +163,8 @@ class RunFolder:
         if named is not None:
             return Path(named)
         manifest = self.manifest()
-        path, hint = stated_dataset(manifest), "; name the dataset with --dataset"
+        path = stated_dataset(manifest)
+        hint = "; name the dataset with --dataset"
         if path is None or not path.isprintable():
             raise DataError(
                 f"{self.manifest_path}: dataset.path must be printable text{hint}"

@@ -211,7 +211,8 @@ class Runner:
         return self.stop.reason is None
 
     async def _do(self, job: Job, ask: Ask[Job], *, give_up: bool) -> None:
-        budget, outcome = self.progress.budget, None
+        budget = self.progress.budget
+        outcome = None
         budget.begin()
         try:
             outcome = await ask(job)
@@ -229,7 +230,8 @@ class Runner:
 
     def _give_up_after(self, outcome: Outcome) -> None:
         # Stops a run that can only fail: a refused key, an unknown model, a server that is down.
-        failed, cause = outcome.status == "api_error", outcome.cause or ""
+        failed = outcome.status == "api_error"
+        cause = outcome.cause or ""
         counts = (
             cause in _GONE if self.progress.again else not cause.startswith("HTTP 4")
         )
@@ -253,10 +255,8 @@ class Runner:
             await (
                 self.journal.synced()
             )  # may be cancelled, so the list is cut afterwards
-            reported, self._unreported = (
-                self._unreported[:written],
-                self._unreported[written:],
-            )
+            reported = self._unreported[:written]
+            self._unreported = self._unreported[written:]
             for outcome in reported:
                 self.progress.count(outcome)
         if self.on_event:
@@ -277,7 +277,8 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
     KeyboardInterrupt
         At the second Ctrl-C, after the cancelled calls were cleaned up.
     """
-    stop, ended = Stop(), threading.Event()
+    stop = Stop()
+    ended = threading.Event()
 
     async def watched() -> Result:
         try:

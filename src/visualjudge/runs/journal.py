@@ -220,7 +220,8 @@ class Journal:
 
     def close(self) -> None:
         """Sync and release the lock. Closing twice is allowed."""
-        file, self._file = self._file, None
+        file = self._file
+        self._file = None
         try:
             if file is not None:
                 _sync_file(file)

@@ -101,7 +101,8 @@ async def run_judge(
     RunError
         If the first question shows that the model cannot be asked.
     """
-    folder, budget = RunFolder(out), budget or Budget()
+    folder = RunFolder(out)
+    budget = budget or Budget()
     budget.expect(most_calls(judge))
     with folder.open_journal(resume=options.resume) as journal:
         before = Answered.of(folder, retry_errors=options.retry_errors)
@@ -166,9 +167,10 @@ async def run_judge(
 
 
 def _noting_schema(folder: RunFolder, manifest: Json, judge: Judge) -> AskOne[Ask]:
-    # Ask the judge, and record in ``run.json`` how the server treats a schema. This happens before
-    # the deciding verdict is in the journal, so that a killed run continues in the same mode.
     async def asked(ask: Ask) -> Outcome:
+        """Ask the judge, and record in ``run.json`` how the server treats a schema.
+        This happens before the deciding verdict is in the journal, so that a killed run
+        continues in the same mode."""
         outcome = await outcome_of(judge, ask)
         schema = getattr(judge, "schema", None)
         if schema not in (None, manifest.get("schema")):
@@ -187,7 +189,8 @@ async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
             f"while it was asked question {ask.question.id}, order {ask.order}"
         )
         raise
-    verdict, paid = judged.verdict, dict(judged.paid)
+    verdict = judged.verdict
+    paid = dict(judged.paid)
     line = verdict_line(verdict)
     if paid != dict(verdict.usage or {}):
         line[PAID] = paid
@@ -259,7 +262,8 @@ def identities(served: Mapping[Served, int]) -> list[Json]:
 
 
 def _ending(report: RunReport) -> Json:
-    budget, progress = report.progress.budget, report.progress
+    budget = report.progress.budget
+    progress = report.progress
     return {
         "finished": _now(),
         "stopped": progress.stopped,

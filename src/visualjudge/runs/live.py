@@ -121,7 +121,8 @@ class LiveEngine:
                 "--out, or add --set accept_changes=true to record both"
             )
         asked = str(self.judge.describe().get("model"))
-        own, stated = asked.rpartition("/")[2], (now.model or asked).rpartition("/")[2]
+        own = asked.rpartition("/")[2]
+        stated = (now.model or asked).rpartition("/")[2]
         if own != stated or own.endswith("latest"):
             _log.warning(
                 "%s is an alias, answered by %s; it may move, name the snapshot to fix it",

@@ -116,7 +116,8 @@ class Display:
         parts = (counted(progress.statuses), spent(progress), waiting(progress))
         counts = " · ".join(filter(None, parts))
         if self._live:
-            done, total = progress.done, progress.total
+            done = progress.done
+            total = progress.total
             self._bar.update(self._task, completed=done, total=total, counts=counts)
         elif time.monotonic() - self._printed > _PLAIN_EVERY_S:
             self._printed = time.monotonic()

@@ -76,7 +76,9 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
     ValueError
         If a field has the wrong type.
     """
-    order, value, usage = line.get("order") or "AB", line["value"], line.get("usage")
+    order = line.get("order") or "AB"
+    value = line["value"]
+    usage = line.get("usage")
     repeat = line.get("repeat") or 0
     served = [_text(line.get(name)) for name in _SERVED]
     if (

@@ -50,7 +50,8 @@ MOST_CARDS = 120
 # Number of replies on a run's page.
 MOST_REPLIES = 30
 # Number of characters of an option's text and of a prompt on a card.
-EXCERPT, LONGEST_PROMPT = 220, 600
+EXCERPT = 220
+LONGEST_PROMPT = 600
 MARKS = {
     "right": "✓",
     "wrong": "✕",
@@ -193,7 +194,8 @@ class Pages:
     def run(self, request: Request) -> Response:
         """Show one run with its newest replies."""
         place = self._run(request)
-        verdicts, shown = self.site.verdicts_of(place), []
+        verdicts = self.site.verdicts_of(place)
+        shown = []
         if place.dataset and verdicts:
             study = self.site.shelf(place.dataset).study
             latest = list(verdicts.latest(MOST_REPLIES))
@@ -234,8 +236,10 @@ class Pages:
         """Return the number of selected questions, and each facet's values with counts under the
         other filters.
         """
-        (_, shelf), state = self._shelf(request, whole=False), _state(request)
-        (total, counts), chosen = shelf.counts(state), dict(state.chosen)
+        _, shelf = self._shelf(request, whole=False)
+        state = _state(request)
+        total, counts = shelf.counts(state)
+        chosen = dict(state.chosen)
         shown = [
             shown_facet(x, counts[x.name], chosen.get(x.name, ()))
             for x in shelf.facets()
@@ -251,17 +255,16 @@ class Pages:
 
     def facet(self, request: Request) -> Response:
         """Return all values of one facet that contain the typed text."""
-        (_, shelf), params = self._shelf(request, whole=False), request.query_params
+        params = request.query_params
+        (_, shelf) = self._shelf(request, whole=False)
         state = _state(request)
         facet = next(
             (one for one in shelf.facets() if one.name == params.get("name")), None
         )
         if facet is None:
             raise missing("facet")
-        (_, counts), chosen = (
-            shelf.counts(state),
-            dict(state.chosen).get(facet.name, ()),
-        )
+        _, counts = shelf.counts(state)
+        chosen = dict(state.chosen).get(facet.name, ())
         shown = shown_facet(
             facet, counts[facet.name], chosen, params.get("find", ""), most=200
         )
@@ -269,9 +272,11 @@ class Pages:
 
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""
-        (_, shelf), params = self._shelf(request, whole=False), request.query_params
+        params = request.query_params
+        (_, shelf) = self._shelf(request, whole=False)
         selected = shelf.select(_state(request))
-        start, count = _whole(params.get("start"), 0), _whole(params.get("count"), 60)
+        start = _whole(params.get("start"), 0)
+        count = _whole(params.get("count"), 60)
         rows = selected[start : start + min(count, MOST_CARDS)]
         verdicts = views.verdicts_on(shelf, rows)
         shown = [
@@ -301,11 +306,9 @@ class Pages:
     def judges(self, request: Request) -> Response:
         """Compare two runs on one question type, with counts that link to the questions."""
         place, shelf = self._shelf(request)
-        runs, params, kinds = (
-            [run for run, _ in shelf.runs],
-            request.query_params,
-            shelf.study.types(),
-        )
+        runs = [run for run, _ in shelf.runs]
+        params = request.query_params
+        kinds = shelf.study.types()
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
         # Outcomes of both runs are rows and columns, so links to the grid name them.
         sides = {
@@ -338,11 +341,10 @@ class Pages:
     def slices(self, request: Request) -> Response:
         """Show the share of right answers by a facet and judge, or by two facets for one judge."""
         place, shelf = self._shelf(request)
-        params, kinds = request.query_params, shelf.study.types()
-        facets, runs = (
-            {facet.name: facet for facet in shelf.facets()},
-            [run for run, _ in shelf.runs],
-        )
+        params = request.query_params
+        kinds = shelf.study.types()
+        facets = {facet.name: facet for facet in shelf.facets()}
+        runs = [run for run, _ in shelf.runs]
         usual = "probe" if shelf.study.changed else "task"
         facet = facets.get(params.get("by", usual)) or facets[usual]
         judge = _chosen(runs, params.get("judge"), 0)
@@ -352,10 +354,8 @@ class Pages:
         )
         back = [pair for pair in params.multi_items() if pair[0] not in _OF_SLICES]
         pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
-        order, both = (
-            params.get("order_by", ""),
-            (across, judge) if across and judge else None,
-        )
+        order = params.get("order_by", "")
+        both = (across, judge) if across and judge else None
         probed = facet.name == "probe" and across is None and shelf.study.changed
         return page(
             "slices.html.j2",
@@ -428,7 +428,8 @@ class Pages:
 
     def thumb(self, request: Request) -> Response:
         """Return an image at the displayed size."""
-        path, width = self._image(request), request.path_params["width"]
+        path = self._image(request)
+        width = request.path_params["width"]
         if width not in WIDTHS:
             raise missing("width")
         headers = {"cache-control": "private, max-age=3600"}
@@ -470,11 +471,10 @@ def _card(
     """Return one question for the grid, with the beginning of its prompt if no option has an image
     or text to show.
     """
-    margin, mark = (
-        difference_of(question),
-        shelf.working.marks().get(question.id, UNMARKED),
-    )
-    originals, options = views.original_images(question), views.options(question)
+    margin = difference_of(question)
+    mark = shelf.working.marks().get(question.id, UNMARKED)
+    originals = views.original_images(question)
+    options = views.options(question)
     bare = not originals and not any(option.image or option.text for option in options)
     texts = [
         {"text": "" if option.image else option.text[:EXCERPT]} for option in options

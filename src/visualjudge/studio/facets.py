@@ -123,10 +123,8 @@ def mark_facets(study: Study, marks: Mapping[str, Marked]) -> list[Facet]:
     with study.writing() as db:
         db.execute("DELETE FROM mark")
         db.executemany("INSERT INTO mark VALUES (?, ?, ?, ?)", rows)
-    star, note = (
-        [("not starred",), ("starred",)],
-        [("without a note",), ("with a note",)],
-    )
+    star = [("not starred",), ("starred",)]
+    note = [("without a note",), ("with a note",)]
     return [
         Facet("star", TITLES["star"], "ifnull(m.star, 0)", star),
         Facet("tag", TITLES["tag"], "ifnull(m.tag, 0)", list(tags)),

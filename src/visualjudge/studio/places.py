@@ -120,10 +120,8 @@ def find_places(folders: Sequence[str | Path]) -> Places:
         named = None if _asked(info, datasets) else _named_by(info)
         if named is not None:
             datasets[named.root] = named
-    names, times = (
-        distinct_names(runs),
-        Counter(place.name for place in datasets.values()),
-    )
+    names = distinct_names(runs)
+    times = Counter(place.name for place in datasets.values())
     places = tuple(
         replace(
             place,
@@ -140,7 +138,8 @@ def find_places(folders: Sequence[str | Path]) -> Places:
 
 def _walk(root: Path) -> Iterator[Path]:
     """Return ``root`` and the folders below it, without descending into datasets."""
-    waiting, seen = [(root, 0)], 0
+    waiting = [(root, 0)]
+    seen = 0
     while waiting and seen < MOST:
         folder, depth = waiting.pop(0)
         seen += 1
@@ -160,7 +159,8 @@ def _children(folder: Path) -> list[Path]:
 
 def _asked(info: Fields, datasets: Mapping[Path, DatasetPlace]) -> str | None:
     """Return the slug of a run's dataset by its path, else by its checksum, since folders move."""
-    stated, checksum = stated_dataset(info), stated_checksum(info)
+    stated = stated_dataset(info)
+    checksum = stated_checksum(info)
     if stated and "\0" not in stated and (here := datasets.get(Path(stated).resolve())):
         return here.slug
     same = (
@@ -173,7 +173,8 @@ def _asked(info: Fields, datasets: Mapping[Path, DatasetPlace]) -> str | None:
 
 def _named_by(info: Fields) -> DatasetPlace | None:
     """Return the dataset that only a run names, if the run states its checksum."""
-    stated, checksum = stated_dataset(info), stated_checksum(info)
+    stated = stated_dataset(info)
+    checksum = stated_checksum(info)
     if not stated or not checksum or "\0" in stated or REMOTE.match(stated):
         return None
     place = _dataset_at(Path(stated))

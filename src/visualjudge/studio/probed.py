@@ -126,14 +126,16 @@ def _shown(
     )
     for result in results:
         table = answered.filter(probe_name=result.name)
-        failed, counted = failing(table, control, result), COUNTED[result.design]
+        failed = failing(table, control, result)
+        counted = COUNTED[result.design]
         about = PROBES[result.name].about if result.name in PROBES else ""
         if failed.is_empty():
             refused = table.filter(usable=False)
             told = refused.join(
                 control.filter("usable"), ["probe_group", "order"], how="semi"
             )
-            failed, counted = told.vstack(refused), "gave no answer"
+            failed = told.vstack(refused)
+            counted = "gave no answer"
         if result.state == "pass" or failed.is_empty():
             yield ShownProbe(result, about, None, None, "")
         else:

@@ -86,7 +86,8 @@ class Option:
 
 def options(question: Question) -> list[Option]:
     """Return the options in stored order."""
-    images, texts = option_images(question), option_texts(question)
+    images = option_images(question)
+    texts = option_texts(question)
     best = str(question.answer)[:1] if has_answer(question) else ""
     letters = LETTERS if question.question_type != "scoring" else " "
     known = zip(

@@ -112,7 +112,8 @@ class Shelf:
         """Return all facets in page order: those of the questions, then those of each run."""
         self.working.marks()
         # Marks may be newer than the generation, never older: then they are read again.
-        generation, marks = self.working.generation, self.working.marks()
+        generation = self.working.generation
+        marks = self.working.marks()
         with self._lock:
             if self._noted is None or self._noted[0] != generation:
                 self._noted = (generation, mark_facets(self.study, marks))
@@ -230,7 +231,8 @@ class Shelf:
         )
 
     def _order(self, state: State) -> str:
-        name, down = state.sort.lstrip("-"), " DESC" * state.sort.startswith("-")
+        name = state.sort.lstrip("-")
+        down = " DESC" * state.sort.startswith("-")
         named = {facet.partition(".")[2] for facet, _ in state.chosen}
         runs = [run for place, run in self.runs if place.slug in named]
         if name == "margin":

@@ -45,7 +45,8 @@ class RunState:
     totals: Totals | None
 
 
-READING, OPENS = "reading the questions", "The grid opens"
+READING = "reading the questions"
+OPENS = "The grid opens"
 
 
 class StillIndexing(Exception):
@@ -154,7 +155,8 @@ class Site:
         """Say which datasets are not fully indexed, and what does not work yet."""
         told = []
         for slug, error in list(self._indexing.items()):
-            name, shelf = self.datasets[slug].name, self._shelves.get(slug)
+            name = self.datasets[slug].name
+            shelf = self._shelves.get(slug)
             if shelf is not None and shelf.study.complete:
                 told.append(
                     f"{name}: reading the replies. Until then, search and the filters of judges "
@@ -199,7 +201,8 @@ class Site:
 
     def state(self, run: RunPlace) -> RunState:
         """Return the current state of a run."""
-        info, verdicts = run.info(), self.verdicts_of(run)
+        info = run.info()
+        verdicts = self.verdicts_of(run)
         totals = verdicts.totals() if verdicts else None
         done = totals.verdicts if totals else sum((info.get("statuses") or {}).values())
         asked: int | None = info.get("asked")

@@ -14,7 +14,8 @@ from visualjudge.studio.selection import COPIES, OF_PROBES, Shelf, State
 from visualjudge.studio.study import MARGIN_NAMES
 from visualjudge.studio.verdicts import OUTCOMES, RunVerdicts
 
-MOST_ROWS, MOST_COLUMNS = 60, 12
+MOST_ROWS = 60
+MOST_COLUMNS = 12
 # Number of tasks of a dataset on the home page.
 WORST = 5
 NOT_RIGHT = ("wrong", "mixed", "failed", "cannot tell")
@@ -94,7 +95,8 @@ def slices(
         one for one in shelf.runs if across is None or one[0].slug == across[1].slug
     ]
     query = _query(kind, pairs, [facet, *([second] if second else [])])
-    questions, others = Counter[str](), Counter[str]()
+    questions = Counter[str]()
+    others = Counter[str]()
     sums: dict[Key, Counter[tuple[int, int]]] = {}
     for (value, other), image, count, numbers in _summed(
         shelf, query, facet, second, runs
@@ -106,7 +108,8 @@ def slices(
                 image, place % 3
             ] += number
     measured = _measured(sums)
-    ranked, columns = _ranked(facet, questions), [("", k) for k in range(len(runs))]
+    ranked = _ranked(facet, questions)
+    columns = [("", k) for k in range(len(runs))]
     if (
         second
     ):  # two facets of which one names the other, as task and encoding, have few pairs

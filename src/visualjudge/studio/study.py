@@ -43,7 +43,9 @@ NONE = "(none)"
 # Size in bytes above which questions are read by other processes, while pages are served.
 LARGE = 32 * 2**20
 # Bytes of a questions.json, or questions, that are read at a time.
-FIRST_STEP, STEP, BATCH = 2**18, 2**21, 2048
+FIRST_STEP = 2**18
+STEP = 2**21
+BATCH = 2048
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 # Criteria of a question; each is a column with the code of its values, one or several. The column
@@ -126,7 +128,8 @@ class Study:
     """
 
     def __init__(self, root: Path, path: Path) -> None:
-        self.root, self.path = root, path
+        self.root = root
+        self.path = path
         self._pool: LifoQueue[sqlite3.Connection] = LifoQueue()
         for _ in range(_CONNECTIONS):
             self._pool.put(_connected(path))
@@ -262,7 +265,9 @@ def read_in(study: Study) -> Iterator[None]:
     """
     if study.complete:
         return
-    root, file, stamp = study.root, questions_file(study.root), _stamp(study.root)
+    root = study.root
+    file = questions_file(study.root)
+    stamp = _stamp(study.root)
     numbers: _Numbers = {name: {} for name in (*FACETS, "prompt", "pair")}
     try:
         meta = read_meta(root)
@@ -360,8 +365,12 @@ def _row(record: bytes, question: Question) -> _Row:
 
 def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
     """Write a part to the file; ``numbers`` has the codes of the values before it."""
-    prompts, cases = numbers["prompt"], numbers["pair"]
-    rows, texts, records, images = [], [], [], set[str]()
+    prompts = numbers["prompt"]
+    cases = numbers["pair"]
+    rows = []
+    texts = []
+    records = []
+    images = set[str]()
     for row, (record, identity, words, case, shown, facts, values) in enumerate(
         part, study.count
     ):
@@ -406,7 +415,8 @@ def difference_of(question: Question) -> float | None:
 
 def _values(question: Question) -> Values:
     """Return the values of each facet."""
-    probe, margin = question.probe, difference_of(question)
+    probe = question.probe
+    margin = difference_of(question)
     return (
         (question.task,),
         (shown_as(question) or "text",),

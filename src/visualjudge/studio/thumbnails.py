@@ -44,10 +44,8 @@ def confined(root: Path, name: str) -> Place | None:
 
 def image_response(place: Place) -> Response:
     """Return the image as stored in the dataset."""
-    kind, headers = (
-        TYPES[place.suffix.lower()],
-        {"cache-control": "private, max-age=600"},
-    )
+    kind = TYPES[place.suffix.lower()]
+    headers = {"cache-control": "private, max-age=600"}
     if isinstance(place, Part):
         return Response(bytes_of(place), media_type=kind, headers=headers)
     return FileResponse(place, media_type=kind, headers=headers)

@@ -91,7 +91,8 @@ def wrong_difference(question: Question, verdict: Verdict) -> float | None:
     """Return the largest difference of the scores of two options that a wrong verdict puts in the
     wrong order; None for a score.
     """
-    scores, value = question.final_scores, verdict.value
+    scores = question.final_scores
+    value = verdict.value
     if len(scores) < 2 or not isinstance(value, str):
         return None
     if question.question_type == "pairwise":
@@ -152,7 +153,8 @@ class RunVerdicts:
             stamp, size, last = db.execute(known, (self.number,)).fetchone()
             if stamp != now[0] or now[1] < size:  # a resumed run writes another file
                 self._forget(db, now[0])
-                last, size = None, 0
+                last = None
+                size = 0
             if size == now[1] or stat is None:
                 self._seen = now
                 return bool(stamp != now[0])
@@ -189,7 +191,8 @@ class RunVerdicts:
         known = [(start, v) for start, v in found if v.id in asked]
         counted = self._counted([q for _, q in asked.values()], known)
         number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
-        rows, words = [], []
+        rows = []
+        words = []
         for start, verdict in known:
             number += 1
             row = _row(*asked[verdict.id], verdict, start, counted.get(start))
@@ -218,7 +221,8 @@ class RunVerdicts:
         starts = pl.Series("offset", [start for start, _ in found], dtype=pl.Int64)
         verdicts = verdict_table(verdict for _, verdict in found).with_columns(starts)
         answered = join(question_table(asked), verdicts)
-        path, info = self.folder.path, self.folder.manifest()
+        path = self.folder.path
+        info = self.folder.manifest()
         rows = (
             counted_of(Run(path.name, path, info, answered))
             .select("offset", "usable", "right")

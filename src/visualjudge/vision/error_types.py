@@ -64,9 +64,11 @@ def perturbed(
         If the function of the error type, for example from a plug-in, does not return a prediction.
     """
     row = error_type_named(task, error_type)
-    function, levels = row.perturb, severities(scene.levels)
+    function = row.perturb
+    levels = severities(scene.levels)
     if pairing == "matched" and row.matched is not None:
-        function, levels = row.matched, middles(scene.levels)
+        function = row.matched
+        levels = middles(scene.levels)
     for severity in levels:
         rng = rng_for(seed, "perturb", task, error_type, key)
         found = function(truth, severity, scene, rng)

@@ -252,7 +252,8 @@ def letterboxes(
 
     def mended(side: int, found: Any, size: Size) -> Prediction:
         factor = side / max(size)
-        right, down = (side - size[1] * factor) / 2, (side - size[0] * factor) / 2
+        right = (side - size[1] * factor) / 2
+        down = (side - size[0] * factor) / 2
         return moved(found, factor, right, down)
 
     for side in LETTERBOXES:

@@ -88,13 +88,13 @@ def scores_by_class(
     ]
 
 
-# Return the metric, both sides as records, and the options that the metric takes.
 def _prepared(
     task: str,
     prediction: Any,
     truth: Any,
     options: Fields,
 ) -> tuple[Metric, tuple[Prediction, Prediction], Json]:
+    """Return the metric, both sides as records, and the options that the metric takes."""
     kind = task_named(task).type
     named = _named(options)
     metric = _chosen(task, kind, named.pop("metric", None))
@@ -165,9 +165,9 @@ def notes(
     return tuple(metric.note(pairs, options))
 
 
-# Return the metric of this name, or the type's default if the name belongs to another type's
-# metric.
 def _chosen(task: str, kind: str, name: str | None) -> Metric:
+    """Return the metric of this name, or the type's default if the name belongs to
+    another type's metric."""
     own = metrics_of(kind)
     if not own:
         raise UsageError(
@@ -184,8 +184,9 @@ def _chosen(task: str, kind: str, name: str | None) -> Metric:
     return own.get(name or "", next(iter(own.values())))
 
 
-# Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None means the default.
 def _named(options: Fields) -> Json:
+    """Return the options by name: ``psnr=True`` is short for ``metric="psnr"``; None
+    means the default."""
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
         named["metric"] = "psnr"

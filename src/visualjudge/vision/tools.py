@@ -170,8 +170,10 @@ def region(
         If the box has no area inside the image.
     """
     height, width = image.shape[:2]
-    left, top = max(0, int(np.floor(x0))), max(0, int(np.floor(y0)))
-    right, bottom = min(width, int(np.ceil(x1))), min(height, int(np.ceil(y1)))
+    left = max(0, int(np.floor(x0)))
+    top = max(0, int(np.floor(y0)))
+    right = min(width, int(np.ceil(x1)))
+    bottom = min(height, int(np.ceil(y1)))
     if right <= left or bottom <= top:
         raise DataError(
             "the box must have x0 < x1 and y0 < y1 and overlap the image of "
@@ -210,7 +212,8 @@ def zoom(evidence: Evidence, image: str, **corners: float) -> ToolOutput:
 
 def compare(evidence: Evidence, **corners: float) -> ToolOutput:
     """Return the same region of all options side by side."""
-    columns, captions = [], []
+    columns = []
+    captions = []
     for letter in evidence.letters:
         part, _ = region(evidence.image(letter), **corners)
         shown, factor = fitted(part, LONGEST // len(evidence.letters))

@@ -24,10 +24,8 @@ T = TypeVar("T")
 Features = Mapping[str, float]
 NOTHING: Features = {}
 # OpenCV's 8-bit CIELAB of black, and the size of its steps.
-_ZERO, _STEP = (
-    np.array([0, 128, 128], np.float32),
-    np.array([100 / 255, 1, 1], np.float32),
-)
+_ZERO = np.array([0, 128, 128], np.float32)
+_STEP = np.array([100 / 255, 1, 1], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +81,8 @@ def view_of(pixels: Pixels) -> View:
     """Return the view of an H×W×3 uint8 RGB image."""
     lab = lab_of(shrunk(pixels))
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
-    dx, dy = (
-        length(cv2.Sobel(smooth, cv2.CV_32F, 1, 0)),
-        length(cv2.Sobel(smooth, cv2.CV_32F, 0, 1)),
-    )
+    dx = length(cv2.Sobel(smooth, cv2.CV_32F, 1, 0))
+    dy = length(cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
     edges = cv2.magnitude(dx, dy)
     unit = max(float(np.percentile(edges, 95)), 1e-3)
     height, width = pixels.shape[:2]
@@ -156,7 +152,8 @@ def lab_of(pixels: Pixels) -> Plane:
 
 def correlation(one: Plane, two: Plane) -> float:
     """Return Pearson's correlation of two h×w arrays; near 0 if one is constant."""
-    one, two = one - one.mean(), two - two.mean()
+    one = one - one.mean()
+    two = two - two.mean()
     return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
 
 

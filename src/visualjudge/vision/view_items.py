@@ -21,7 +21,8 @@ FEWEST_PIXELS = 4
 # Lengths of shifts, as shares of the longer side.
 PARTITION_SHIFTS = {"near": 0.02, "far": 0.15}
 # IoU above which items with the same label, or with any labels, count as repeated.
-SAME, STACKED = 0.3, 0.5
+SAME = 0.3
+STACKED = 0.5
 
 
 def region_features(
@@ -157,8 +158,8 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     return found
 
 
-# Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions.
 def _explained(colours: FloatArray, number: np.ndarray) -> float:
+    """Return the sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
     flat = number.ravel().astype(np.intp)
     counted = np.maximum(np.bincount(flat), 1)
     sums = np.array([np.bincount(flat, weights=plane.ravel()) for plane in colours])
@@ -172,23 +173,24 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
     found = np.zeros(view.edges.shape, dtype=np.bool_)
     if not mask.crop.size:
         return found
-    (height, width), (tall, wide) = view.edges.shape, mask.crop.shape
+    height, width = view.edges.shape
+    tall, wide = mask.crop.shape
     rows, inside_y = _met(height, view.size[0], mask.top, tall)
     columns, inside_x = _met(width, view.size[1], mask.left, wide)
     found[rows, columns] = mask.crop[np.ix_(inside_y, inside_x)]
     return found
 
 
-# Return which of n positions along a side of ``full`` pixels lie in the crop from ``start``, and
-# the crop's pixels at those positions.
 def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]:
+    """Return which of n positions along a side of ``full`` pixels lie in the crop from
+    ``start``, and the crop's pixels at those positions."""
     middles = ((np.arange(n) + 0.5) * full / n).astype(int)
     first, last = np.searchsorted(middles, [start, start + length])
     return slice(int(first), int(last)), middles[first:last] - start
 
 
-# Return the features of a mask and its mean colour.
 def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
+    """Return the features of a mask and its mean colour."""
     rows, columns = _window(mask)
     near = mask[rows, columns].view(np.uint8)
     area = int(cv2.countNonZero(near)) if near.size else 0
@@ -200,12 +202,16 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
-    inner, outer = near - cv2.erode(near, kernel), cv2.dilate(near, kernel) - near
-    edges, lab = view.edges[rows, columns], view.lab[rows, columns]
+    inner = near - cv2.erode(near, kernel)
+    outer = cv2.dilate(near, kernel) - near
+    edges = view.edges[rows, columns]
+    lab = view.lab[rows, columns]
     off = (inner | outer) & (1 - rim)
-    on_rim, ring = _at(edges, rim), _at(lab, outer)
+    on_rim = _at(edges, rim)
+    ring = _at(lab, outer)
     mean, spread = (np.ravel(part) for part in cv2.meanStdDev(lab, mask=near))
-    full, at = bool(outer.any()), view_places.samples_of_mask(mask)
+    full = bool(outer.any())
+    at = view_places.samples_of_mask(mask)
     return {
         "edge": on_rim[0],
         "step": on_rim[0] - _at(edges, off)[0],
@@ -224,8 +230,8 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
 _MASK = ("edge", "step", "contrast", "apart", "rough", "parts", "log_area", "even")
 
 
-# Return the rows and columns of a mask's neighbourhood.
 def _window(mask: BoolArray) -> tuple[slice, slice]:
+    """Return the rows and columns of a mask's neighbourhood."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
     return slice(max(0, y - margin), y + height + margin), slice(
@@ -233,7 +239,7 @@ def _window(mask: BoolArray) -> tuple[slice, slice]:
     )
 
 
-# Return the mean of each channel of a plane over the nonzero pixels of a uint8 array; 0 if there
-# are none.
 def _at(plane: Plane, where: np.ndarray) -> tuple[float, ...]:
+    """Return the mean of each channel of a plane over the nonzero pixels of a uint8
+    array; 0 if there are none."""
     return tuple(cv2.mean(plane, mask=where))

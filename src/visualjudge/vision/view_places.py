@@ -17,9 +17,11 @@ from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.view import View
 
 # Lengths of shifts, as shares of the square root of an item's area.
-NEAR, FAR = 0.08, 0.25
+NEAR = 0.08
+FAR = 0.25
 # Minimum lengths of shifts, in pixels of the view.
-LEAST_NEAR, LEAST_FAR = 2.0, 5.0
+LEAST_NEAR = 2.0
+LEAST_FAR = 5.0
 RESIZED = {"near": (0.9, 1.1), "far": (0.75, 1.33)}
 DIRECTIONS = np.array(
     [[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64
@@ -60,7 +62,8 @@ def samples_of_mask(mask: BoolArray) -> Samples | None:
     band = max(2, round(0.1 * area**0.5))
     near = mask.view(np.uint8)
     soft = cv2.GaussianBlur(near.astype(np.float32), (0, 0), 1.5)
-    dx, dy = cv2.Sobel(soft, cv2.CV_32F, 1, 0), cv2.Sobel(soft, cv2.CV_32F, 0, 1)
+    dx = cv2.Sobel(soft, cv2.CV_32F, 1, 0)
+    dy = cv2.Sobel(soft, cv2.CV_32F, 0, 1)
     kernel = np.ones((2 * band + 1,) * 2, np.uint8)
     padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
@@ -82,8 +85,8 @@ def _xy(places: np.ndarray) -> FloatArray:
     return np.asarray(places[:, ::-1], dtype=np.float64)
 
 
-# Return at most ``POINTS`` rows, evenly spread.
 def _spread(found: np.ndarray) -> np.ndarray:
+    """Return at most ``POINTS`` rows, evenly spread."""
     return found[:: max(1, -(-len(found) // POINTS))]
 
 
@@ -108,7 +111,8 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
     places += [(x - middle[0], y - middle[1], 1.0) for x in spots[0] for y in spots[1]]
     scale += [2] * GRID**2
     edge, contrast, salient = _seen(view, at, middle, np.array(places))
-    kinds, found = np.array(scale), {}
+    kinds = np.array(scale)
+    found = {}
     for name, values in (("edge", edge), ("contrast", contrast), ("salient", salient)):
         for k, far in enumerate(SCALES):
             others = values[kinds == k]
@@ -123,11 +127,11 @@ NOWHERE = {
 }
 
 
-# Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too little is on the
-# image.
 def _seen(
     view: View, at: Samples, middle: FloatArray, places: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return edges, contrast and salience at P places (P×3: x, y, size); NaN if too
+    little is on the image."""
     outline, on_outline = _moved(at.outline, middle, places, view)
     inside, on_inside = _moved(at.inside, middle, places, view)
     ring, on_ring = _moved(at.ring, middle, places, view)
@@ -151,19 +155,20 @@ def _seen(
     return tuple(np.where(seen, value, np.nan) for value in values)  # type: ignore[return-value]
 
 
-# Return x and y of n points at P places, each P×n, clipped to the image, and which of them are on
-# it.
 def _moved(
     points: FloatArray, middle: FloatArray, places: FloatArray, view: View
 ) -> tuple[tuple[np.ndarray, np.ndarray], BoolArray]:
+    """Return x and y of n points at P places, each P×n, clipped to the image, and which
+    of them are on it."""
     height, width = view.edges.shape
     at = (points - middle) * places[:, None, 2:] + middle + places[:, None, :2]
-    x, y = np.floor(at[..., 0]).astype(np.intp), np.floor(at[..., 1]).astype(np.intp)
+    x = np.floor(at[..., 0]).astype(np.intp)
+    y = np.floor(at[..., 1]).astype(np.intp)
     on = (x >= 0) & (y >= 0) & (x < width) & (y < height)
     return (np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)), on
 
 
-# Return the means over the points that are on the image: P×n×C to P×C.
 def _mean(values: np.ndarray, on: BoolArray) -> FloatArray:
+    """Return the means over the points that are on the image: P×n×C to P×C."""
     share = on / np.maximum(on.sum(axis=1, keepdims=True), 1)
     return np.asarray(np.einsum("pnc,pn->pc", values, share))

@@ -123,7 +123,8 @@ class JudgeCard(Answer):
 
 def judge_card(judge: JudgeResult) -> JudgeCard:
     """Return the answer of one judge, also by task."""
-    study, run = judge.study, judge.index
+    study = judge.study
+    run = judge.index
     place = next(
         (row.estimate for row in judge[BIAS] if row.feature == "position"), NOTHING
     )
@@ -144,7 +145,8 @@ def _task(study: Study, run: int, task: str, tasks: int) -> Answer:
     """Return the answer from the questions of one of ``tasks``."""
     table = study.joined[run].filter(pl.col("task") == task)
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
-    pairs, unknown = own.kind(0, "pairwise", PAIRED), study.lacks_truth(run)
+    pairs = own.kind(0, "pairwise", PAIRED)
+    unknown = study.lacks_truth(run)
     pairwise = pairwise_figures(
         pairs,
         guessed(pairwise_asked(own, 0)),
@@ -170,7 +172,8 @@ def answer_of(
     the sources; ``qualifiers`` are what else is proven. It is one of ``tasks`` by task, or of all.
     """
     level = level_of(study, run) if tasks == 1 else 0.5 / tasks
-    ordered, order_shown = system(study, run, level), study.runs[run].order_shown
+    ordered = system(study, run, level)
+    order_shown = study.runs[run].order_shown
     measured = {
         "macro_accuracy": _measured(pairwise.macro, pairwise),
         "right_in_both_orders": _measured(
@@ -235,13 +238,17 @@ def _unskilled(pairwise: Pairwise) -> str | None:
     """Say that the judge is proven to be no better than chance; or than a constant answer, where
     one would pass the check of accuracy. A reply that was not read is no wrong choice.
     """
-    accuracy, ends = _accuracy(pairwise), closed(pairwise.accuracy.parsed.interval)
+    accuracy = _accuracy(pairwise)
+    ends = closed(pairwise.accuracy.parsed.interval)
     if accuracy is None or ends is None:
         return None
-    least, than, constant = pairwise.chance, "chance", pairwise.constant
+    least = pairwise.chance
+    than = "chance"
+    constant = pairwise.constant
     required = THRESHOLDS["macro_accuracy"]
     if constant is not None and required.state((constant, constant)) == "pass":
-        least, than = constant, f"a constant answer ({percent(constant)})"
+        least = constant
+        than = f"a constant answer ({percent(constant)})"
     return (
         f"it is right in {accuracy}, which is no better than {than}"
         if ends[1] <= least

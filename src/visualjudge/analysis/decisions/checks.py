@@ -167,7 +167,9 @@ def check(
     """Return the state of one check. ``note`` is shown where no reason is; a figure that is the
     result of tests (``tested``) is compared by its value.
     """
-    value, ends, images = measured.value, closed(measured.interval), measured.images
+    value = measured.value
+    ends = closed(measured.interval)
+    images = measured.images
     if value is None:
         return Check(
             name, None, None, "not_measured", images, measured.why or NOT_ASKED

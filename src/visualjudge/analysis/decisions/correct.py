@@ -276,9 +276,11 @@ def _row(
     found: Items, means: PooledMeans, rank_set: tuple[int, int] | None, s: int
 ) -> CorrectedRow:
     most = 10.0 if found.kind == "scoring" else 1.0
-    interval, known = means.interval(s), bool(np.isfinite(means.values[s]))
+    interval = means.interval(s)
+    known = bool(np.isfinite(means.values[s]))
     few = f"labels on fewer than {LEAST_LABELLED_IMAGES} images"
-    effective, images = float(means.effective_labels[s]), int(means.label_images[s])
+    effective = float(means.effective_labels[s])
+    images = int(means.label_images[s])
     said = found["said"][found["source"] == s]
     return CorrectedRow(
         found.names[s],

@@ -83,11 +83,9 @@ def label_study(
         for one in ("scoring", "pairwise", "ranking")
         if items(study, one, or_unnamed=True).countable
     )
-    chosen, known, problems = (
-        kind or next(judged, "scoring"),
-        None,
-        tuple[Problem, ...](),
-    )
+    chosen = kind or next(judged, "scoring")
+    known = None
+    problems = tuple[Problem, ...]()
     if labels is not None:
         chosen, known = of_kind(read_labels(labels), study, kind)
     found = require_sources(items(study, chosen, or_unnamed=True))
@@ -100,10 +98,8 @@ def label_study(
             )
         rows = found.rows.hstack(placed.select("y", "label"))
     once = rows.unique("item", keep="first", maintain_order=True)
-    done, left = (
-        once.filter(pl.col("y").is_not_null()),
-        once.filter(pl.col("y").is_null()),
-    )
+    done = once.filter(pl.col("y").is_not_null())
+    left = once.filter(pl.col("y").is_null())
     many = n or min(USUAL, left.height) or USUAL
     if many > left.height:
         raise DataError(
@@ -115,7 +111,8 @@ def label_study(
         rng_for(seed, "label", chosen, many),
         left["source"].to_numpy(),
     )
-    by, name = "question_id", pl.col("item")
+    by = "question_id"
+    name = pl.col("item")
     if chosen == "scoring":  # with its task, if several tasks have the annotation
         shared = once.filter(pl.col("annotation").is_duplicated())[
             "annotation"

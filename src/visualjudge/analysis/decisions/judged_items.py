@@ -181,7 +181,8 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
     inform about sources.
     """
     named = pl.col("sources").list.drop_nulls()
-    verdicts, parts = verdicts.filter(named.list.n_unique() > 1), []
+    verdicts = verdicts.filter(named.list.n_unique() > 1)
+    parts = []
     for side in range(max(verdicts["options"].to_list(), default=1)):
         parts.append(
             verdicts.filter(pl.col("options") > side).select(
@@ -203,10 +204,8 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def _beaten(column: str, letter: str) -> pl.Expr:
     """Return the share of the other options that an answer puts below ``letter``; ½ for a tie."""
-    answer, others = (
-        pl.col(column).cast(pl.String),
-        (pl.col("options") - 1).cast(pl.Float64),
-    )
+    answer = pl.col(column).cast(pl.String)
+    others = (pl.col("options") - 1).cast(pl.Float64)
     place = answer.str.find(letter, literal=True).cast(pl.Float64).fill_null(others)
     return pl.when(is_tie(column)).then(0.5).otherwise((others - place) / others)
 
@@ -233,7 +232,8 @@ def comparisons(found: Items) -> Comparisons:
     others = pl.lit(1.0)
     if found.kind != "scoring":
         options = pl.len().over("item", "group")
-        table, others = table.with_columns(part=(options - 1) / options), pl.col("part")
+        table = table.with_columns(part=(options - 1) / options)
+        others = pl.col("part")
     both = table.join(table, on=[*keys, "group"], suffix="_b").filter(
         pl.col("source") < pl.col("source_b")
     )
@@ -250,7 +250,8 @@ def comparisons(found: Items) -> Comparisons:
 
 def _preferred(name: str) -> pl.Expr:
     """Return 1 where the first has the higher value, ½ for a tie, 0 otherwise; NaN if unknown."""
-    first, second = pl.col(name), pl.col(f"{name}_b")
+    first = pl.col(name)
+    second = pl.col(f"{name}_b")
     sign = pl.when(first.is_nan() | second.is_nan()).then(float("nan"))
     return sign.otherwise(((first - second).sign() + 1) / 2).alias(name)
 

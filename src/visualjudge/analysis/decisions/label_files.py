@@ -143,7 +143,8 @@ def _answers(run: RunFolder) -> Labels:
         and verdict.status == "ok"
     ]
     schema = {"name": pl.String, "said": pl.String, "probability": pl.Float64}
-    most, number = pl.col("said").mode(), pl.col("said").cast(pl.Float64, strict=False)
+    most = pl.col("said").mode()
+    number = pl.col("said").cast(pl.Float64, strict=False)
     split = most.len() > 1
     pair = most.str.len_chars().min() == 1
     agreed = (
@@ -198,10 +199,8 @@ def place(
     the ``label`` as written; null without one), and unmatched or unreadable labels as problems.
     """
     asked = study.questions.filter(pl.col("kind") == items.kind)
-    item, annotation = (
-        item_of(items.kind),
-        pl.col("annotations").list.first().cast(pl.String),
-    )
+    item = item_of(items.kind)
+    annotation = pl.col("annotations").list.first().cast(pl.String)
     names = [pl.col("id")] if labels.by == "question_id" else [annotation, item]
     judged = pl.concat(
         asked.select("id", item=item, name=name) for name in names
@@ -261,7 +260,8 @@ def place(
 
 def _answered(labels: pl.DataFrame, study: Study) -> pl.DataFrame:
     """Return labels as the answers of a judge to the questions ``id``."""
-    said, ties = pl.col("said"), pl.col("said").str.to_lowercase()
+    said = pl.col("said")
+    ties = pl.col("said").str.to_lowercase()
     verdicts = labels.select(
         "id",
         text=pl.when(ties.is_in(list(TIES)))

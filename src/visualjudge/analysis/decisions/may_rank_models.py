@@ -80,7 +80,8 @@ class KindOfSystem:
     @property
     def order(self) -> str:
         """How well the judge orders the sources, as a description."""
-        tau, sources = self.models.tau_b, many(len(self.sources), "source")
+        tau = self.models.tau_b
+        sources = many(len(self.sources), "source")
         least = f", at least {number3(tau.interval[0])}" if tau.interval else ""
         return (
             f"Order of {sources} by {MEASURES[self.kind]}: τ-b {number3(tau.value)}{least}, over "
@@ -98,7 +99,8 @@ class KindOfSystem:
         value, row = max(passed, key=lambda each: (each[0], abs(each[1].bias.value)))
         groups = {row.group for row in self.sources}
         of = f" of {group_name(row.group, 2)}" if len(groups) > 1 else ""
-        source, above = row.source + of, row.bias.value > 0
+        source = row.source + of
+        above = row.bias.value > 0
         if not value:
             verb = "favours" if above else "disfavours"
             return (
@@ -178,7 +180,8 @@ def sources_table(kind: KindOfSystem) -> Table:
     """Return each source by judge and by truth, its possible ranks in its group, and which sources
     are favoured.
     """
-    apart, notes = len({row.group for row in kind.sources}) > 1, [RANKS]
+    apart = len({row.group for row in kind.sources}) > 1
+    notes = [RANKS]
     notes += [GROUPS_NOTE] if apart else []
     notes += [] if kind.exact else [TO_TRUTH]
     if kind.left_out:
@@ -289,7 +292,8 @@ def _measured(
         )
     least = above_truth(said, truth, source, image, len(found.names))
     bias = least if fair is None else fair.favours(level)
-    ranks, size = models.rank_sets(), np.bincount(found.group)[found.group].tolist()
+    ranks = models.rank_sets()
+    size = np.bincount(found.group)[found.group].tolist()
     groups = zip(found.groups, found.names, strict=True)
     sets = [ranks.get(key, (1, size[k])) for k, key in enumerate(groups)]
     columns = (found.names, found.groups, judged.tolist(), true.tolist(), sets, bias)

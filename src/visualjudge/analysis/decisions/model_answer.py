@@ -88,7 +88,8 @@ def model_answer(
     if unskilled:
         sentence = f"No: {unskilled}. Ask another judge."
     elif models is None:
-        state, sentence = "too_few", _unknown(images, accuracy, why)
+        state = "too_few"
+        sentence = _unknown(images, accuracy, why)
     else:
         state, sentence = _stated(models, accuracy)
     sentence = qualified(state, sentence, qualifiers)
@@ -119,7 +120,8 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, s
         [pair for pair in pairs if pair.state == state]
         for state in ("right", "wrong", "undecided", "close", "unknown")
     )
-    groups, total = len({pair.group for pair in pairs}) > 1, many(len(pairs), "pair")
+    groups = len({pair.group for pair in pairs}) > 1
+    total = many(len(pairs), "pair")
     if wrong:
         return "no", _wrong(wrong, len(right), groups)
     if models.images < LEAST_IMAGES:

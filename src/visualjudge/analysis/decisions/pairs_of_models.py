@@ -110,7 +110,8 @@ def pairs_table(models: PairsOfModels) -> Table:
 
 
 def _resolved(models: PairsOfModels) -> str:
-    twice, points = models.resolution_twice, models.resolution_points
+    twice = models.resolution_twice
+    points = models.resolution_points
     more = "" if twice is None else f", {percent(twice, 0)} with twice the images"
     same = ""
     if points is not None:

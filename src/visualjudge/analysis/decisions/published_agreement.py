@@ -76,7 +76,8 @@ def as_published(
     of_judge = pl.col("rater").is_in(list(judges))
     if "kind" in table.columns:
         of_judge = of_judge | (pl.col("kind") == "judge").fill_null(False)
-    judged, people = table.filter(of_judge), table.filter(~of_judge)
+    judged = table.filter(of_judge)
+    people = table.filter(~of_judge)
     if judged.is_empty():
         raise UsageError("--as-published needs a judge; name one with --judge")
     keys = ["item", "source", "dimension"]

@@ -28,10 +28,12 @@ def study_answer(
     state: AnswerState = "too_few"
     if shape == "scores":
         scores = score_answer(study, run, study.bar)
-        state, sentence = scores.state, scores.sentence
+        state = scores.state
+        sentence = scores.sentence
     elif shape == "unnamed_pairs":
         pairs = pair_answer(study, run, study.bar)
-        state, sentence = pairs.state, pairs.sentence
+        state = pairs.state
+        sentence = pairs.sentence
     else:
         sentence = consistency(study, run, pairwise)
     said = qualified(state, sentence, qualifiers)

@@ -93,19 +93,23 @@ PREFERRED = Scale(
     0.5,
 )
 # Number of judges, and of pairs, in the plot of pairs of models.
-MOST_COMPARED, MOST_PAIRS = 3, 15
+MOST_COMPARED = 3
+MOST_PAIRS = 15
 
 
 def pairs_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
     """Draw each pair of models by truth and by the first judges, the clearest by truth first."""
     drawn = [judge for judge in judges if judge.models.pairs][:MOST_COMPARED]
     groups = {pair.group for judge in drawn for pair in judge.models.pairs}
-    truth, notes, series = dict[str, Estimate](), dict[str, str](), []
+    truth = dict[str, Estimate]()
+    notes = dict[str, str]()
+    series = []
     for k, judge in enumerate(drawn):
         told = dict[str, Estimate]()
         for pair in sorted(judge.models.pairs, key=lambda pair: -(pair.truth or 0.5)):
             group = f" ({group_name(pair.group)})" if len(groups) > 1 else ""
-            row, images = f"{pair.a} or {pair.b}{group}", (pair.images, pair.images)
+            row = f"{pair.a} or {pair.b}{group}"
+            images = (pair.images, pair.images)
             truth.setdefault(row, Estimate(pair.truth, pair.truth_ci95, *images))
             told[row] = Estimate(pair.judge, pair.judge_ci95, *images)
             notes[row] = state_words(pair) if len(drawn) == 1 else ""

@@ -52,7 +52,8 @@ def rows_of(study: Study) -> Iterator[BenchmarkRow]:
                 part.select("id").unique(), on="id", how="semi"
             )
             guessing = guessed(asked) if kind == "pairwise" else 0.0
-            failed, figure = int((~part["usable"]).sum()), _figure(str(kind), part)
+            failed = int((~part["usable"]).sum())
+            figure = _figure(str(kind), part)
             yield BenchmarkRow(
                 judge, str(benchmark), str(kind), figure, guessing, part.height, failed
             )

@@ -79,7 +79,8 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
 
 
 def _figures(name: str, table: pl.DataFrame, compares: pl.Expr) -> CriterionFigures:
-    value, chosen = pl.col("value"), pl.col("chosen").cast(pl.String)
+    value = pl.col("value")
+    chosen = pl.col("chosen").cast(pl.String)
     prefers = compares & value.is_in(list(SIGNS)) & chosen.is_not_null()
     sums = image_sums(
         table,
@@ -147,7 +148,8 @@ def _predicted(table: pl.DataFrame, signs: FloatArray) -> list[str | None]:
     found: list[Any] = [None] * table.height
     fold = image % FOLDS
     for k in np.unique(fold[known]):
-        train, test = known & (fold != k), np.flatnonzero(known & (fold == k))
+        train = known & (fold != k)
+        test = np.flatnonzero(known & (fold == k))
         if np.unique(image[train]).size < FOLDS:
             continue
         made = fit(signs[train], first[train], image[train], penalised=True)

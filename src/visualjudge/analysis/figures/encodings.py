@@ -197,7 +197,8 @@ CHOICE = Layout[EncodingChoice](
 
 
 def _rows(judge: JudgeResult) -> tuple[EncodingChoice, ...]:
-    pairs, asked = judge.pairs, judge.asked
+    pairs = judge.pairs
+    asked = judge.asked
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
     return tuple(
         recommend(part, task, guessed(asked.filter(pl.col("task") == task)))

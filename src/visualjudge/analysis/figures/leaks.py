@@ -65,7 +65,8 @@ def _of_rules(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
             applies, by, {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")}
         )
         value, found = sums.ratio("hit", "n")
-        shares, p = sums.shares("hit", "n"), test(value - OF_TWO, found)
+        shares = sums.shares("hit", "n")
+        p = test(value - OF_TWO, found)
         for k in range(sums.cells if applies.height or not by else 0):
             scope = str(sums.keys["task"][k]) if by else ALL
             yield Leak(scope, rule, shares[k], known(p[k]))
@@ -104,7 +105,8 @@ def as_right(row: Leak) -> Leak:
     """Return the rule under its name in words; for a rule that is wrong more often than right, its
     opposite, with the accuracy of that.
     """
-    name, share = RULES[row.rule], row.share
+    name = RULES[row.rule]
+    share = row.share
     if share.value is None or share.value >= OF_TWO:
         return replace(row, rule=name)
     low, high = share.interval or (None, None)

@@ -147,7 +147,8 @@ def _need(task: str, pairs: pl.DataFrame) -> Photograph:
 def _without(pairs: pl.DataFrame) -> Without | None:
     if pairs.is_empty():
         return None
-    seen, blind = pl.col("right_seen"), pl.col("right")
+    seen = pl.col("right_seen")
+    blind = pl.col("right")
     values = {
         "n": blind.is_not_null(),
         "seen": seen,

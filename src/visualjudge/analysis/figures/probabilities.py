@@ -60,7 +60,8 @@ def _bins(judge: JudgeResult) -> Points:
 def _came_true(stated: Calibration | None) -> list[str]:
     if stated is None:
         return []
-    brier, ece = stated.brier, stated.ece_corrected
+    brier = stated.brier
+    ece = stated.ece_corrected
     return [
         f"Its probabilities: Brier score {number3(brier.value)} ({span3(brier.interval)}), "
         "expected calibration error, corrected for few answers, "

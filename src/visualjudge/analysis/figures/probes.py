@@ -237,7 +237,8 @@ def _measured(table: pl.DataFrame, control: pl.DataFrame) -> _Effect:
     design = _design(table)
     units = design.units(table, control)
     compared = table.join(units, on=_UNIT, how="semi")
-    asked, n = compared["id"].n_unique(), compared.height
+    asked = compared["id"].n_unique()
+    n = compared.height
     answered = compared.filter("usable")["id"].n_unique()
     if answered < LEAST_QUESTIONS:
         count = many(asked, "question") + (

@@ -142,7 +142,8 @@ def _own_score(
     value = RULES[score.rule][1](verdicts) if verdicts.height else None
     if value is None:
         return OwnScore(score.name, None, score.digits)
-    asked, every = verdicts["id"].n_unique(), questions.height
+    asked = verdicts["id"].n_unique()
+    every = questions.height
     part = f"{number(asked)} of {number(every)} questions" if asked < every else None
     return OwnScore(
         score.name, round(value * score.scale, score.digits), score.digits, part
@@ -216,7 +217,8 @@ def _edits(a: str, b: str) -> int:
     """
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
-        last, row[0] = row[0], i
+        last = row[0]
+        row[0] = i
         for j, other in enumerate(b, 1):
             last, row[j] = (
                 row[j],

@@ -54,7 +54,8 @@ def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
 
 
 def _right_reason(name: str, table: pl.DataFrame) -> RightReason:
-    right, reason = pl.col("right"), pl.col("reason")
+    right = pl.col("right")
+    reason = pl.col("reason")
     sums = image_sums(
         table,
         [],

@@ -45,7 +45,8 @@ def _ranking(judge: JudgeResult) -> Ranking:
 
 
 def _scoring(judge: JudgeResult) -> Scoring:
-    scored, step = judge.scorings, scale_of(judge.study).step
+    scored = judge.scorings
+    step = scale_of(judge.study).step
     found = scoring_cells(scored, (), step).get("", NO_SCORING)
     if "truth" not in judge.has:
         return found.without_truth
@@ -114,7 +115,8 @@ COLUMNS = (
 
 
 def _cells(answer: ScoreAnswer, row: ScoresOfTask) -> tuple[str, ...]:
-    own, scale = row.scores, answer.scale
+    own = row.scores
+    scale = answer.scale
     assert own is not None
     usual = f"{scale.score(own.usual):g}: {percent(own.saturation.value, 0)}"
     return (

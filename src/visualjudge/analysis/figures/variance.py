@@ -58,7 +58,8 @@ def products(table: pl.DataFrame, keys: Sequence[str]) -> FloatArray:
     own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(
         s=pl.col("y").sum(), n=pl.len().cast(pl.Float64)
     )
-    image, parts = own["cluster"].to_numpy(), []
+    image = own["cluster"].to_numpy()
+    parts = []
     for name in ("s", "n"):
         whole = pl.col(name).sum()
         every = own.select(own=name, every=whole.over(list(keys)) if keys else whole)
@@ -94,8 +95,10 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray]:
     )
     everything, item, encoding, cell, order = (products(y, keys) for keys in kept)
     itself = products(y.with_row_index("row"), ["row"])
-    apart, others = _mean(everything - item - encoding + cell), _mean(encoding - cell)
-    of_pair, unknown = _mean(item - cell), np.full(apart.size, np.nan)
+    apart = _mean(everything - item - encoding + cell)
+    others = _mean(encoding - cell)
+    of_pair = _mean(item - cell)
+    unknown = np.full(apart.size, np.nan)
     levels = (_mean(cell - order), _mean(order - itself), _mean(itself))
     found = {"item": of_pair - apart, "encoding": others - apart}
     if np.isnan(found["item"][0]):
@@ -126,7 +129,8 @@ def _nested(
     for place, value in enumerate(levels):
         if np.isfinite(value[0]) and np.isfinite(base[0]):
             out[names[start]] = value - base
-            base, start = value, place + 1
+            base = value
+            start = place + 1
     return out
 
 
@@ -155,7 +159,8 @@ def variance_row(table: pl.DataFrame, task: str) -> Variance:
 
 def variance_share(row: Variance, name: str) -> str:
     """Format the share of a component; – if the interval is wider than the whole variance."""
-    value, ends = row.parts.get(name), row.ends.get(name)
+    value = row.parts.get(name)
+    ends = row.ends.get(name)
     if (
         value is None
         or ends is None

@@ -185,7 +185,8 @@ class Canvas:
         ``colours`` are embedded in a style of its own, for a file; None gives an element for a page
         that has the stylesheet of figures.
         """
-        width, height = f"{self.width:.0f}", f"{self.height + 4:.0f}"
+        width = f"{self.width:.0f}"
+        height = f"{self.height + 4:.0f}"
         named = (
             f'role="img" aria-label="{for_xml(label)}" viewBox="0 0 {width} {height}"'
         )
@@ -215,7 +216,8 @@ def legend(
     for k, name in zip(colours, series, strict=True):
         needed = text_width(name) + 30
         if left > x and left + needed > canvas.width:
-            left, y = x, y + 18
+            left = x
+            y = y + 18
         canvas.marker(left + 5, y - 4, k)
         canvas.text(left + 14, y, name, "name", room=canvas.width - left - 14)
         left += needed

@@ -83,7 +83,8 @@ def forest(
             )
         canvas.text(box.right + 18 + beside, middle + 4, row.note, "small")
         if row.chance is not None:
-            x, half = box.x(row.chance), DODGE * len(series) / 2 + 3
+            x = box.x(row.chance)
+            half = DODGE * len(series) / 2 + 3
             canvas.line(x, middle - half, x, middle + half, "chance")
         for s, estimate in enumerate(row.estimates):
             if estimate is None or estimate.value is None:

@@ -65,6 +65,7 @@ def lines(
         canvas.lines(drawn, f"ci l{colour(line.series)}")
         most = max(n for _, _, n in line.points)
         for x, y, n in line.points:
-            size, said = 2.5 + 3 * (n / most) ** 0.5, f"{x:.2f}: {y:.2f} of {n:.0f}"
+            size = 2.5 + 3 * (n / most) ** 0.5
+            said = f"{x:.2f}: {y:.2f} of {n:.0f}"
             canvas.marker(box.x(x), box.y(y), line.series, radius=size, title=said)
     return canvas

@@ -51,7 +51,8 @@ def print_page(html: str, path: OutputFile) -> None:
         )
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with TemporaryDirectory() as folder, path.scratch() as scratch:
-        page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
+        page = Path(folder) / "report.html"
+        printed = Path(folder) / "report.pdf"
         page.write_text(html, "utf-8")
         own = (
             f"--user-data-dir={folder}/profile",

@@ -51,7 +51,8 @@ def _columns(x: FloatArray) -> FloatArray:
     """
     m = np.isfinite(x).all(0).sum(0) * (x.shape[0] > 0)
     values = np.nan_to_num(x)
-    total, squares = values.sum(1), (values**2).sum((0, 1))
+    total = values.sum(1)
+    squares = (values**2).sum((0, 1))
     within = 2 * (m * squares - (total**2).sum(0)) / np.maximum(m - 1, 1)
     return np.column_stack([m, within, squares, *total])
 
@@ -83,7 +84,8 @@ def alpha(
     columns = _columns(_coordinates(ratings, level))
     count = labels.max(initial=-1) + 1
     grouped = np.stack([sums(labels, one, count) for one in columns.T], axis=1)
-    total, grouped = grouped.sum(0, keepdims=True), grouped[grouped[:, 0] > 0]
+    total = grouped.sum(0, keepdims=True)
+    grouped = grouped[grouped[:, 0] > 0]
     value = float(_alphas(total)[0])
     if not np.isfinite(value):
         return None, None
@@ -113,6 +115,8 @@ def disagreement_ends(
         return max(-1.0, 1 - (1 - unseen) / expected), 1.0
     floor = (1 - unlike / count) / unlike
     error = np.sqrt(np.maximum(found.variance / (1 - value) ** 2, floor))
-    reach, centre = float(t_isf(TAIL, found.df[0]) * error[0]), -np.log(1 - value)
-    low, high = float(1 - np.exp(reach - centre)), float(1 - np.exp(-reach - centre))
+    reach = float(t_isf(TAIL, found.df[0]) * error[0])
+    centre = -np.log(1 - value)
+    low = float(1 - np.exp(reach - centre))
+    high = float(1 - np.exp(-reach - centre))
     return max(-1.0, low), high if unlike < count else max(high, 1 - unseen / expected)

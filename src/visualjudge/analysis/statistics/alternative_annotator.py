@@ -28,7 +28,8 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import IntArray
 
 Item = TypeVar("Item", bound=Hashable)
-LEAST_ITEMS, RATE = 30, 0.05
+LEAST_ITEMS = 30
+RATE = 0.05
 """Minimum number of items of a person, and false discovery rate over people."""
 
 
@@ -104,7 +105,9 @@ def _indicators(
     """Compare judge and person on the items that both and somebody else answered: 1 where each is
     at least as close as the other.
     """
-    items, judged, own = [], [], []
+    items = []
+    judged = []
+    own = []
     for item, answer in human[person].items():
         others = [
             answers[item]
@@ -146,10 +149,8 @@ def _p_by_image(
     """
     ahead = np.subtract(own, judged).astype(float)
     count = int(image.max()) + 1
-    size, total = (
-        estimate.sums(image, np.ones(ahead.size), count),
-        estimate.sums(image, ahead, count),
-    )
+    size = estimate.sums(image, np.ones(ahead.size), count)
+    total = estimate.sums(image, ahead, count)
     if count < estimate.LEAST_IMAGES:
         return 1.0
     mean = float(ahead.mean())

@@ -94,9 +94,12 @@ def pooled_means(
     lam
         Weight of the judge, 0..1; None: the value of minimum variance.
     """
-    labelled, image = np.isfinite(y), renumbered(clusters)[1]
-    images, systems = int(image.max()) + 1, int(system.max()) + 1
-    cells, label = image * systems + system, np.where(labelled, y, 0.0)
+    labelled = np.isfinite(y)
+    image = renumbered(clusters)[1]
+    images = int(image.max()) + 1
+    systems = int(system.max()) + 1
+    cells = image * systems + system
+    label = np.where(labelled, y, 0.0)
 
     def total(values: FloatArray | BoolArray) -> FloatArray:
         return np.asarray(np.bincount(system, values, systems), dtype=float)
@@ -133,13 +136,16 @@ def pooled_means(
         return np.where(enough, by_image(weight * centred) / leverage, 0.0)
 
     everything = np.where(enough, by_image((f - naive[system]) / counts[system]), 0.0)
-    truth, said = label_part(label), label_part(f)
-    spent, turned = int(lam is None), said - everything
+    truth = label_part(label)
+    said = label_part(f)
+    spent = int(lam is None)
+    turned = said - everything
     if lam is None:
         below = float((turned * turned).sum())
         lam = float(np.clip((truth * turned).sum() / below, 0, 1)) if below > 0 else 0.0
     residual = truth - lam * said
-    labels, rest = residual.T @ residual, lam * everything
+    labels = residual.T @ residual
+    rest = lam * everything
     alone = (truth * truth).sum(0)
     exact = np.nan_to_num(mean((label == f).astype(float)))
     unseen = np.minimum(ONE_WRONG * exact * (held * held).sum(0), 1) * alone
@@ -187,7 +193,8 @@ def _freedom(
         return np.maximum(out, 0.0)
 
     first = np.minimum(effective[:, None], effective[None, :]) - 1.0 - spent
-    own, total = of_differences(labels), of_differences(covariance)
+    own = of_differences(labels)
+    total = of_differences(covariance)
     rest = np.maximum(total - own, 0.0)
     below = own**2 / np.maximum(first, 1) + rest**2 / max(images - 1, 1)
     found = divided((own + rest) ** 2, below, 1.0)

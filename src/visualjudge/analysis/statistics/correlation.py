@@ -48,7 +48,8 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def _all(x: ArrayLike, y: ArrayLike, weighted: Weighted) -> float | None:
-    a, b = np.asarray(x, float), np.asarray(y, float)
+    a = np.asarray(x, float)
+    b = np.asarray(y, float)
     value = float(weighted(a, b, np.ones((1, a.size)))[0]) if a.size else np.nan
     return value if np.isfinite(value) else None
 
@@ -61,7 +62,8 @@ def _correlation(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArra
     with np.errstate(invalid="ignore", divide="ignore"):
         da = a - (weights * a).sum(1, keepdims=True) / total
         db = b - (weights * b).sum(1, keepdims=True) / total
-        va, vb = (weights * da * da).sum(1), (weights * db * db).sum(1)
+        va = (weights * da * da).sum(1)
+        vb = (weights * db * db).sum(1)
         flat = (va <= 1e-12 * np.maximum(1, (weights * a * a).sum(1))) | (
             vb <= 1e-12 * np.maximum(1, (weights * b * b).sum(1))
         )
@@ -109,7 +111,8 @@ def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> Float
     """
     if x.size > KENDALL_MOST:
         return np.full(weights.shape[0], np.nan)
-    sx, sy = np.sign(x[:, None] - x), np.sign(y[:, None] - y)
+    sx = np.sign(x[:, None] - x)
+    sy = np.sign(y[:, None] - y)
     w = np.asarray(weights, float)
     forms = [((w @ table) * w).sum(1) for table in (sx * sy, np.abs(sx), np.abs(sy))]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -121,7 +124,8 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
     constant.
     """
     first, second = np.triu_indices(a.shape[1], 1)
-    sa, sb = np.sign(a[:, first] - a[:, second]), np.sign(b[:, first] - b[:, second])
+    sa = np.sign(a[:, first] - a[:, second])
+    sb = np.sign(b[:, first] - b[:, second])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(
             (sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1))

@@ -109,7 +109,8 @@ class FairFit:
         mean, repeatedly, as long as one deviates and at least half of its group remains.
         """
         size = self.group.size
-        same, alike = self.group[:, None] == self.group, np.ones(size, dtype=bool)
+        same = self.group[:, None] == self.group
+        alike = np.ones(size, dtype=bool)
         while True:
             weights = np.eye(size) - (same & alike) / (same & alike).sum(
                 1, keepdims=True
@@ -160,8 +161,11 @@ def fair_fit(
     kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(level)
     if not kept.any():
         return None
-    y, truth, margin = judged[kept], true[kept], level[kept]
-    own, where = system[kept], renumbered(image[kept])[1]
+    y = judged[kept]
+    truth = true[kept]
+    margin = level[kept]
+    own = system[kept]
+    where = renumbered(image[kept])[1]
     tasks, of_task = renumbered(task[kept])
     base = [truth, margin]
     for knot in np.unique(np.quantile(margin, KNOTS)):

@@ -25,14 +25,16 @@ def kappa(
     """
     columns = _columns(ratings)
     shared = columns[:, 0] > 0
-    columns, (codes, place) = columns[shared], renumbered(groups[shared])
+    columns = columns[shared]
+    (codes, place) = renumbered(groups[shared])
     grouped = np.column_stack([sums(place, values, codes.size) for values in columns.T])
     total = grouped.sum(0, keepdims=True)
     value = float(_kappas(total)[0])
     if not np.isfinite(value):
         return None, None
     found = spread(np.nan_to_num(value - _kappas(total - grouped)), grouped[:, 0])
-    units, agreed = float(total[0, 0]), float(total[0, 1])
+    units = float(total[0, 0])
+    agreed = float(total[0, 1])
     expected = 1 - float(_chance(total)[0])
     if not found.enough[0]:
         return value, None

@@ -47,7 +47,8 @@ def rank_sets(
     value NaN may have any rank, which widens the sets of the others. A difference without spread
     decides nothing.
     """
-    means, spread = np.asarray(values, float), np.asarray(covariance, float)
+    means = np.asarray(values, float)
+    spread = np.asarray(covariance, float)
     free = np.broadcast_to(np.asarray(freedom, float), spread.shape)
     group = np.zeros(means.size, dtype=np.int64) if groups is None else groups
     variance = np.diag(spread)[:, None] + np.diag(spread)[None, :] - 2 * spread
@@ -61,7 +62,8 @@ def rank_sets(
         differ = _decided(
             means[others] - means[i], variance[others, i], free[others, i]
         )
-        above, below = int((differ > 0).sum()), int((differ < 0).sum())
+        above = int((differ > 0).sum())
+        below = int((differ < 0).sum())
         sets.append((1 + above, int(beside.sum()) + 1 - below))
     return tuple(sets)
 

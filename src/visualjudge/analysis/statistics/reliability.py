@@ -31,7 +31,8 @@ from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
-DRAWS, BINS = 1000, 10
+DRAWS = 1000
+BINS = 10
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def calibration(
     which = np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[
         1
     ]
-    images, counts = int(codes.max()) + 1, np.bincount(codes).astype(float)
+    images = int(codes.max()) + 1
+    counts = np.bincount(codes).astype(float)
     brier = shares(sums(codes, (stated - truth) ** 2, images), counts, graded=True)[0]
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
     value, ends = _expected_error(gaps, codes, seed)

@@ -72,7 +72,8 @@ class Figure:
         n = round(float(self.items.sum()))
         if not np.isfinite(self.value):
             return Estimate(None, None, n, self.images, ALIKE)
-        value, found = np.array([self.value]), self.spread
+        value = np.array([self.value])
+        found = self.spread
         of = estimate.correlation_ends if self.correlation else estimate.mean_ends
         low, high = (float(end[0]) for end in of(value, found))
         if np.isfinite(low) and np.isfinite(high):
@@ -139,7 +140,8 @@ class Scores:
 
     def mean(self, values: FloatArray) -> Figure:
         """Return the mean of (n,) values."""
-        total, n = sums(self.group, values, self.groups), self.items
+        total = sums(self.group, values, self.groups)
+        n = self.items
         value = float(values.mean())
         rest = n.sum() - n
         without = estimate.divided(total.sum() - total, rest, value)

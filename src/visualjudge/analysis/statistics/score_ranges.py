@@ -25,7 +25,8 @@ from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 ALPHA = 0.1
-LEAST, FOLDS = 30, 5
+LEAST = 30
+FOLDS = 5
 """Minimum number of images of a category, and parts of the images for the coverage."""
 Ends = tuple[float, float]
 
@@ -142,7 +143,8 @@ def prediction_range(
     rests = [1 - below * one for below in range(places + 1)]
     highs = _reached(true, share, rests)
     lows = -_reached(-true, share, rests)[::-1]
-    low, high = np.maximum(lows, scale[0]), np.minimum(highs, scale[1])
+    low = np.maximum(lows, scale[0])
+    high = np.minimum(highs, scale[1])
     narrowest = int((high - low).argmin())
     return float(low[narrowest]), float(high[narrowest])
 

@@ -489,9 +489,9 @@ def notes(table: Table, judged: Judged) -> Iterator[str]:
     yield from _of_letters(table, judged)
 
 
-# Say what letters were taken for if they could be those of the order shown, and how often each
-# meaning equals the truth.
 def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
+    """Say what letters were taken for if they could be those of the order shown, and
+    how often each meaning equals the truth."""
     column = table.columns.get("verdict")
     lettered = [
         (verdict.value, one)
@@ -507,10 +507,8 @@ def _of_letters(table: Table, judged: Judged) -> Iterator[str]:
     ]
     fits = ""
     if known:
-        here, there = (
-            sum(hit for hit, _ in known),
-            sum(hit != turned for hit, turned in known),
-        )
+        here = sum(hit for hit, _ in known)
+        there = sum(hit != turned for hit, turned in known)
         shares = (f"{100 * hits / len(known):.1f} %" for hits in (here, there))
         fits = " (equal to the truth in {}, by the order shown in {})".format(*shares)
     yield (

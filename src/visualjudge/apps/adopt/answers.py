@@ -159,9 +159,9 @@ def order_of(value: Any, models: Models, column: str) -> Order:
     return "BA" if known in ("B", "BA") else "AB"
 
 
-# Return the letter of the source with this name, or else the meaning of the spelling, or else the
-# letter of the only source with this name in another case.
 def _known(text: str, models: Models, spellings: Mapping[str, str]) -> str | None:
+    """Return the letter of the source with this name, or else the meaning of the
+    spelling, or else the letter of the only source with this name in another case."""
     spelt = spellings.get(text.lower())
     if models.count(text) == 1:
         letter = "AB"[models.index(text)]
@@ -184,9 +184,12 @@ def _advice(text: str, models: Models) -> str:
         return f"did you mean source {' or '.join(map(repr, names))}?"
     if is_number(text) and not float(text).is_integer():
         return "true scores of the two options go into columns score_a and score_b"
-    stated, says = "MEANING", "says which of A, B, tie, both_bad it means"
+    stated = "MEANING"
+    says = "says which of A, B, tie, both_bad it means"
     if words & UNDECIDED:
-        stated, says = FAILED, "counts it as no answer"
+        stated = FAILED
+        says = "counts it as no answer"
     elif {"both", "tie", "equal", "neither"} & words:
-        stated, says = "tie", "says what it means"
+        stated = "tie"
+        says = "says what it means"
     return f"--answer {shlex.quote(f'{text}={stated}')} {says}"

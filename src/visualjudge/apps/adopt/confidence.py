@@ -23,7 +23,8 @@ def form_of(rows: Sequence[Row]) -> Form:
         If they are none of these.
     """
     numbers = [number for row in rows if (number := _number(row)) is not None]
-    low, high = min(numbers, default=0.0), max(numbers, default=0.0)
+    low = min(numbers, default=0.0)
+    high = max(numbers, default=0.0)
     if low >= 0 and high <= 1:
         return "probabilities"
     if high <= 0:

@@ -33,7 +33,8 @@ AT_ONCE = 8
 FETCHED = "files/fetched"
 UNKNOWN_FIELDS = "other_fields.jsonl"
 """Fields of a question set that datasets do not have, beside the dataset."""
-INDEXES, ANNOTATIONS = ("images", "images_v2"), ("annotations", "data_json_v2")
+INDEXES = ("images", "images_v2")
+ANNOTATIONS = ("annotations", "data_json_v2")
 ADDRESS = re.compile(r"(https?|hf)://\S+")
 _HUB = re.compile(
     r"hf://(?P<kind>datasets/|spaces/|)(?P<name>[^/@]+/[^/@]+)(?:@(?P<rev>[^/]+))?/"
@@ -130,9 +131,9 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-# Return the value with addresses replaced by files; an index keeps its ``url`` beside the
-# ``file``.
 def _renamed(value: Any, names: Mapping[str, str], is_index: bool) -> Any:
+    """Return the value with addresses replaced by files; an index keeps its ``url``
+    beside the ``file``."""
     if isinstance(value, list):
         return [_renamed(item, names, is_index) for item in value]
     if isinstance(value, dict):
@@ -161,7 +162,8 @@ def download(
 async def _download(
     wanted: Sequence[str], place: Path, private: bool, tick: Tick
 ) -> Fetched:
-    done, rest = Fetched(), iter(wanted)
+    done = Fetched()
+    rest = iter(wanted)
     there = {  # as we write them: the folder may be a stranger's
         path.stem: path
         for path in place.iterdir()
@@ -254,7 +256,8 @@ def adopt_questions(
     """
     if not is_question_set(Path(questions)):
         raise UsageError(f"{questions}: must hold questions with {', '.join(NAMED)}")
-    home, target = Path(media or Path(questions).parent), Path(out)
+    home = Path(media or Path(questions).parent)
+    target = Path(out)
     check_targets(target, (), force)
     rows = records(Path(questions))
     for row in rows:
@@ -306,8 +309,9 @@ def _wire(row: Row, files: MediaFiles, paths: Mapping[str, Path], home: Path) ->
     return {**completed(row), "images": images}
 
 
-# Write the fields that the dataset's questions do not have beside it, a line a question.
 def _keep_unknown(rows: Sequence[Row], made: Sequence[Question], path: Path) -> None:
+    """Write the fields that the dataset's questions do not have beside it, a line a
+    question."""
     lines = [
         orjson.dumps({"id": question.id, **more}) + b"\n"
         for row, question in zip(rows, made, strict=True)

@@ -29,9 +29,11 @@ from visualjudge.core.untrusted import (
 from visualjudge.core.workbooks import MOST_COLUMNS, workbook_rows
 from visualjudge.formats.tables import read_json, table_rows
 
-ROWS_AT_ONCE, MOST_ROWS = 50_000, 1_000_000
+ROWS_AT_ONCE = 50_000
+MOST_ROWS = 1_000_000
 MOST_CELLS = BOUNDS["parquet"].items
-MOST_VALUES, BYTES_A_VALUE = 7 * MOST_ROWS, 12
+MOST_VALUES = 7 * MOST_ROWS
+BYTES_A_VALUE = 12
 """Values of JSON that are read into memory; more if they have so many bytes each, as texts have. An
 array counts as two, an object as three.
 """
@@ -59,7 +61,8 @@ class Row(dict[str, Any]):
         self, values: Mapping[str, Any], place: str, names: Mapping[str, str]
     ) -> None:
         super().__init__(values)
-        self.place, self.names = place, names
+        self.place = place
+        self.names = names
 
     def fault(self, name: str, reason: object) -> DataError:
         """Return an error that says what is wrong with a field."""
@@ -128,7 +131,11 @@ def contents(path: Path) -> Any:
 
 def _check_values(path: Path) -> None:
     most = max(MOST_VALUES, path.stat().st_size // BYTES_A_VALUE)
-    count, quotes, long, names, rest = 0, 0, 0, 0, b""
+    count = 0
+    quotes = 0
+    long = 0
+    names = 0
+    rest = b""
     with open_file(path, "table") as file:
         for block in iter(partial(file.read, MIB), b""):
             text = (rest + block).replace(rb"\\", b"")

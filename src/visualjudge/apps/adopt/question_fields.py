@@ -84,8 +84,9 @@ def _options(row: Row, kind: str, answer: Any) -> int:
     return 1 if kind == "scoring" else 2
 
 
-# Return scores from 0 to 10 that say no more than the answer does: the better option has more.
 def _scores(kind: str, answer: Any, count: int) -> list[float]:
+    """Return scores from 0 to 10 that say no more than the answer does: the better
+    option has more."""
     if kind == "scoring":
         return [answer if isinstance(answer, int | float) else 5.0]
     letters = LETTERS[:count]

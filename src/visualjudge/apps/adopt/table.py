@@ -114,8 +114,9 @@ class Table:
             judge = str(row.get("judge") or self.judge).strip()
             yield Answered(row, item, judge, reply, shown)
 
-    # Return the question of a row, and whether the row has its options in the other order.
     def _question(self, row: Row) -> tuple[Item, bool]:
+        """Return the question of a row, and whether the row has its options in the
+        other order."""
         names = models_of(row) if self.pairs else (row.get("model"),)
         task = str(row.get("task") or TASK)
         name = row.get("item") or row.place.removeprefix(f"{self.name}: ")
@@ -243,8 +244,8 @@ def meaning(value: Any, answers: Mapping[str, str]) -> str:
     return answers.get(text, text)
 
 
-# Return an answer for a message: a letter with the source that it means.
 def _named(answer: Answer, models: tuple[str | None, ...]) -> str:
+    """Return an answer for a message: a letter with the source that it means."""
     model = models["AB".index(answer)] if answer in ("A", "B") else None
     return repr(answer) if model is None else f"{answer!r} ({model})"
 

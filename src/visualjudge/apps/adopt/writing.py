@@ -140,7 +140,8 @@ def write_study(
             "benchmark": about,
         }
         write_dataset(stage, questions, meta)
-        path, digest = str((home / DATASET).resolve()), file_sha256(stage / QUESTIONS)
+        path = str((home / DATASET).resolve())
+        digest = file_sha256(stage / QUESTIONS)
         for judge, name in names.items():
             head = {
                 "judge": judge,
@@ -235,8 +236,8 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
     )
 
 
-# Return true scores that fit the answer; in the middle if it is unknown.
 def _scores(item: Item) -> tuple[float, ...]:
+    """Return true scores that fit the answer; in the middle if it is unknown."""
     count = len(item.options)
     if not isinstance(item.answer, str):
         return (item.answer,)
@@ -261,7 +262,9 @@ def wording(item: Item) -> tuple[str, Spans | None, tuple[ImageSource, ...]]:
     asset = _asset()
     if not any(option.text or option.images for option in item.options):
         return asset.part("labels", {"request": safe(item.request)}), None, ()
-    text, spans, original = asset.part(_part("head", item, asset)), [], None
+    text = asset.part(_part("head", item, asset))
+    spans = []
+    original = None
     if item.images:
         marks = "\n".join(IMAGE_MARK for _ in item.images)
         text += (
@@ -344,9 +347,13 @@ def verdict_of(
         ties=item.ties,
         names=(names or {}) if pair else {},
     )
-    value, status, cause = reading.value, reading.status, reading.cause
+    value = reading.value
+    status = reading.status
+    cause = reading.cause
     if not isinstance(value, str) and not item.scale[0] <= value <= item.scale[1]:
-        value, status, cause = FAILED, "unparseable", "other scale"
+        value = FAILED
+        status = "unparseable"
+        cause = "other scale"
     value = (
         TURNED.get(str(value), value) if reply.order == "BA" else _on_ten(value, item)
     )

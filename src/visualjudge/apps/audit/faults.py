@@ -27,7 +27,8 @@ Kind = Literal[
     "leak",
 ]
 SHOWN = 10
-LEVEL, OFF = 0.01, 0.05
+LEVEL = 0.01
+OFF = 0.05
 """An answer or a rule is at fault if its share of right answers is this far from ½ beyond chance
 (1 %, Holm over tasks).
 """
@@ -100,7 +101,8 @@ def _finding(kind: Kind, faults: list[str], total: int) -> Finding:
 
 
 def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
-    faults, total = [], 0
+    faults = []
+    total = 0
     for question in dataset:
         shown = () if question.question_type == "scoring" else _options(question, seen)
         if not any(map(any, shown)) or question.answer in (question.ties or ()):
@@ -111,10 +113,11 @@ def _identical_options(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
     return _finding("identical_options", faults, total)
 
 
-# Return the text and the image digests of each option; empty if the prompt does not show them.
 def _options(
     question: Question, seen: Mapping[str, Look]
 ) -> tuple[tuple[str, ...], ...]:
+    """Return the text and the image digests of each option; empty if the prompt does
+    not show them."""
     try:
         spans = spans_of(question).options
     except DataError:
@@ -146,9 +149,9 @@ def _contradictory_labels(dataset: Dataset) -> Finding:
     return _finding("contradictory_labels", faults, len(stated))
 
 
-# Return originals of one task that occur under two names: a split by image could put them on both
-# sides.
 def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
+    """Return originals of one task that occur under two names: a split by image could
+    put them on both sides."""
     files: dict[str, dict[str, str]] = defaultdict(dict)
     for question in dataset:
         path = original(question)
@@ -156,7 +159,8 @@ def _near_duplicates(dataset: Dataset, seen: Mapping[str, Look]) -> Finding:
             files[question.task].setdefault(question.image_id, str(path))
     faults = []
     for task, own in files.items():
-        names, thumbnails = list(own), [seen[path].thumbnail for path in own.values()]
+        names = list(own)
+        thumbnails = [seen[path].thumbnail for path in own.values()]
         faults += [
             f"{task}: images {names[i]} and {names[j]} are nearly the same"
             for i, j in near(thumbnails)
@@ -180,9 +184,10 @@ def _constant_answer(dataset: Dataset) -> Finding:
     return _finding("constant_answer", faults, len(shares))
 
 
-# Return rules that ignore the content (the longer text, the larger file, more items) and are right
-# more often than chance, or less often, since their reverse leaks.
 def _leaks(dataset: Dataset) -> Finding:
+    """Return rules that ignore the content (the longer text, the larger file, more
+    items) and are right more often than chance, or less often, since their reverse
+    leaks."""
     rows = leak_audit(question_table(dataset.questions))
     rules = [row for row in rows if row.share.value is not None]
     return _finding("leak", list(_leaking(rules)), len(rules))

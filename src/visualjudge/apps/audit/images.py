@@ -16,7 +16,8 @@ from visualjudge.prompts.spans import spans_of
 from visualjudge.vision.raster.images import read_rgb
 
 SIDE = 32
-CORRELATED, ALIKE = 0.99, 3.0
+CORRELATED = 0.99
+ALIKE = 3.0
 """Images count as the same if their thumbnails correlate so much, whatever their brightness; of
 images without contrast, if their mean levels of 0..255 differ by no more.
 """
@@ -34,7 +35,8 @@ class Look:
 
 def looks(dataset: Dataset, names: Iterable[str], tick: Tick) -> dict[str, Look]:
     """Return the look of each image that can be read, by path."""
-    found, paths = {}, list(dict.fromkeys(names))
+    found = {}
+    paths = list(dict.fromkeys(names))
     for done, name in enumerate(paths, 1):
         try:
             pixels = read_rgb(dataset.image(name))

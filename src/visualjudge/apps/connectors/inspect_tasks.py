@@ -77,7 +77,8 @@ def verdict() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         truth = truth_of(state.metadata["truth"])
-        text, reason = state.output.completion, state.output.stop_reason
+        text = state.output.completion
+        reason = state.output.stop_reason
         found = truth.read(text, str(reason))
         if found.value == FAILED:
             return Score(

@@ -2,13 +2,11 @@
 to offline judges and report.
 """
 
-PROBED, PROBED_TASKS = (
-    24,
-    (
-        "object_detection",
-        "instance_segmentation",
-        "depth_estimation",
-        "generation_editing",
-    ),
+PROBED = 24
+PROBED_TASKS = (
+    "object_detection",
+    "instance_segmentation",
+    "depth_estimation",
+    "generation_editing",
 )
 """Number of questions per probe, and their tasks."""

@@ -44,7 +44,8 @@ from visualjudge.vision.tasks import TASKS
 
 Degrade = Callable[[Pixels, Rng], Pixels]
 LEVELS = 4
-RESTORED, GENERATED = 5, 4
+RESTORED = 5
+GENERATED = 4
 """Number of photographs for the restoration and generation tasks."""
 WHOLE_SIDE = 320
 """Longer side of the images of these tasks, which is enough for their questions."""
@@ -167,11 +168,13 @@ def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
 
 def motion_blur(clean: Pixels, rng: Rng) -> Pixels:
     """Blur as if the camera moved in a straight line during the exposure."""
-    length, angle = 15, rng.uniform(0, np.pi)
+    length = 15
+    angle = rng.uniform(0, np.pi)
     kernel = np.zeros((length, length), dtype=np.float32)
     middle = length // 2
     step = np.array([np.cos(angle), np.sin(angle)]) * middle
-    start, end = middle - step, middle + step
+    start = middle - step
+    end = middle + step
     cv2.line(kernel, _point(start), _point(end), 1.0)
     return np.asarray(cv2.filter2D(clean, -1, kernel / kernel.sum()), dtype=np.uint8)
 
@@ -182,7 +185,8 @@ def rain(clean: Pixels, rng: Rng) -> Pixels:
     layer = np.zeros((height, width), dtype=np.uint8)
     slant = rng.uniform(-0.3, 0.3)
     for _ in range(height * width // 500):
-        x, y = rng.integers(0, width), rng.integers(-20, height)
+        x = rng.integers(0, width)
+        y = rng.integers(-20, height)
         length = rng.integers(10, 30)
         end = (int(x + slant * length), int(y + length))
         cv2.line(

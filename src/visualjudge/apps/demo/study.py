@@ -33,7 +33,8 @@ SIDE = 256
 """Width and height of a view in pixels."""
 CLOSEST = 140
 """Width and height of the smallest region that a view enlarges, in pixels."""
-LEAST_SHARE, LEAST_AREA = 0.4, 150
+LEAST_SHARE = 0.4
+LEAST_AREA = 150
 """Minimum visible share, and minimum number of visible pixels, for an object to belong to a
 view.
 """
@@ -161,7 +162,8 @@ def fill_labels(dataset: Path, labels: Path) -> int:
     }
     with labels.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
-        columns, rows = list(table.fieldnames or ()), list(table)
+        columns = list(table.fieldnames or ())
+        rows = list(table)
     with (
         atomic_path(labels) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,

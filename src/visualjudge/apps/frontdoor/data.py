@@ -171,7 +171,8 @@ def import_samples(
     from visualjudge.vision.tasks import task_named
 
     task_named(task)
-    done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
+    done = Imported()
+    intake = Intake(min_score=min_score, top_k=top_k)
     with (
         tempfile.TemporaryDirectory() as scratch,
         FolderWriter(out, task, replace=replace) as writer,

@@ -31,7 +31,8 @@ from visualjudge.runs.folder import RunFolder
 
 State = Literal["holds", "broken", "can't tell", "stale"]
 STATUS: dict[State, int] = {"holds": 0, "broken": 1, "can't tell": 3, "stale": 4}
-WORSE, EXCLUDED = 0.015, 0.05
+WORSE = 0.015
+EXCLUDED = 0.05
 LEAST_IMAGES = 10
 """Images from which on the gate holds where no question has more or fewer right answers."""
 QUESTIONS = {
@@ -102,7 +103,8 @@ def check_run(
     """Check a finished run of all questions of the lock."""
     from visualjudge.analysis.report.card import card_of
 
-    run, table = analysis.study.runs[0], counted(analysis)
+    run = analysis.study.runs[0]
+    table = counted(analysis)
     if run.folder is None:
         raise DataError("the run must have a folder")
     questions = None if run.unfinished else questions_of(dataset, table["id"])
@@ -126,7 +128,8 @@ def check_run(
 
 def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
     """Check a run of the canaries alone."""
-    run, table = analysis.study.runs[0], counted(analysis)
+    run = analysis.study.runs[0]
+    table = counted(analysis)
     if run.folder is not None:
         found = changes(lock, identity_of(RunFolder(run.folder)))
         if found:
@@ -147,7 +150,9 @@ def compared(table: pl.DataFrame, asks: int, tolerance: float) -> Check:
     ends = [
         gap_ends(value, spread, apart, cases.sum(), tail) for tail in (WORSE, EXCLUDED)
     ]
-    change, worst, best = float(value[0]), float(ends[1][0][0]), float(ends[0][1][0])
+    change = float(value[0])
+    worst = float(ends[1][0][0])
+    best = float(ends[0][1][0])
     about = f"right answers changed by {100 * change:+.1f} points on {table.height} questions"
     lost = f"a loss of {100 * tolerance:g} points"
     figures = (change, worst, best, table.height, sums.height)

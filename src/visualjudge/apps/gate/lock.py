@@ -296,7 +296,8 @@ def lock_of(
     DataError
         If the run is unfinished, has no verdicts on pairwise questions, or more than nine on one.
     """
-    run, table = analysis.study.runs[0], counted(analysis)
+    run = analysis.study.runs[0]
+    table = counted(analysis)
     asks = int(table["asks"].max())  # type: ignore[arg-type]
     if run.unfinished or table["asks"].n_unique() > 1:
         raise DataError(

@@ -72,7 +72,8 @@ async def _asked(
     try:
         reply = await client.ask(request)
     except ClientError as error:
-        cause, usage = cause_of(error), dict(error.usage)
+        cause = cause_of(error)
+        usage = dict(error.usage)
         failed = {
             "index": row.index,
             "prediction": None,
@@ -121,10 +122,8 @@ async def infer(
         If the journal holds a run and ``resume`` is off, or the run is another model's.
     """
     budget = budget or Budget()
-    journal_path, manifest_path = (
-        workbook.with_suffix(".jsonl"),
-        workbook.with_suffix(".run.json"),
-    )
+    journal_path = workbook.with_suffix(".jsonl")
+    manifest_path = workbook.with_suffix(".run.json")
     before = _earlier(manifest_path) if resume else {}
     manifest = {
         "table": str(table.path),
@@ -166,9 +165,9 @@ async def infer(
     )
 
 
-# Return the SHA-256 of indices, questions and options, which identifies the table regardless of its
-# path.
 def _digest(table: Table) -> str:
+    """Return the SHA-256 of indices, questions and options, which identifies the table
+    regardless of its path."""
     total = hashlib.sha256()
     for row in table.rows:
         total.update(
@@ -179,8 +178,8 @@ def _digest(table: Table) -> str:
     return total.hexdigest()
 
 
-# Return the manifest of earlier invocations, or an empty dict.
 def _earlier(path: Path) -> Fields:
+    """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
         return {}
     hint = "; delete it together with the .jsonl to start again"
@@ -189,8 +188,8 @@ def _earlier(path: Path) -> Fields:
     return dict(before)
 
 
-# Check that the run to resume asked the same model in the same way.
 def _check_same(path: Path, before: Fields, manifest: Fields) -> None:
+    """Check that the run to resume asked the same model in the same way."""
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:
             was, now = (

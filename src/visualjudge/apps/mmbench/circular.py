@@ -71,7 +71,8 @@ def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
     """Yield the cells of each rotation of ``row``, beginning with the row itself."""
     cells = dict(row.cells)
     yield cells
-    letters, texts = list(row.options), list(row.options.values())
+    letters = list(row.options)
+    texts = list(row.options.values())
     shared = {"image": str(table.image_row(row).index)} if cells.get("image") else {}
     for k in range(1, len(letters)):
         moved = dict(zip(letters, texts[k:] + texts[:k], strict=True))

@@ -193,11 +193,11 @@ def _score(
     )
 
 
-# Yield one group per question, with its rotations. By the strict rules, only where the table holds
-# rotations, of which none may be missing.
 def _groups(
     table: Table, scored: Mapping[int, ScoredRow], rules: Rules
 ) -> Iterator[Group]:
+    """Yield one group per question, with its rotations. By the strict rules, only where
+    the table holds rotations, of which none may be missing."""
     strict = rules == "strict"
     if strict and not any(row.rotation for row in table.rows):
         return

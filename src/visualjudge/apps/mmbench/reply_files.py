@@ -121,8 +121,8 @@ def read_workbook(path: str | Path) -> list[Json]:
     return [{name.strip(): value for name, value in row.items()} for row in rows]
 
 
-# Return the rows of a table by index, as text.
 def _by_index(file: Path, rows: Iterable[Fields]) -> dict[int, dict[str, str]]:
+    """Return the rows of a table by index, as text."""
     lines: dict[int, dict[str, str]] = {}
     for number, cells in enumerate(rows, 2):
         for due in ("index", "prediction"):
@@ -138,8 +138,8 @@ def _by_index(file: Path, rows: Iterable[Fields]) -> dict[int, dict[str, str]]:
     return lines
 
 
-# Return a cell as text: a number as displayed, a formula as typed.
 def _text(value: Any) -> str:
+    """Return a cell as text: a number as displayed, a formula as typed."""
     if isinstance(value, str):
         return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value)
     whole = isinstance(value, float) and value.is_integer()
@@ -184,11 +184,11 @@ def read_predictions(
     return told, notes
 
 
-# Return a remark where rows ask other questions than the table; raise an error if no index is of
-# the table.
 def _other_questions(
     file: Path, lines: Mapping[int, Fields], table: Table
 ) -> list[str]:
+    """Return a remark where rows ask other questions than the table; raise an error if
+    no index is of the table."""
     known = [index for index in lines if index in table.by_index]
     if lines and not known:
         such = f", such as {table.rows[0].index}" if table.rows else ""

@@ -136,9 +136,9 @@ def read_several(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     return ChoiceReading(None, "not only letters of options")
 
 
-# Return the letters of a text that is nothing but letters, in order; letters without anything
-# between them only if they are in order, as other words are not.
 def _several_in(text: str) -> str:
+    """Return the letters of a text that is nothing but letters, in order; letters
+    without anything between them only if they are in order, as other words are not."""
     plain_text = _MARKS.sub(" ", text).strip(" \t\n,;:")
     if not _SEVERAL.fullmatch(plain_text):
         return ""
@@ -152,8 +152,9 @@ def _is_undecided(said: Sequence[Word]) -> bool:
     return undecided and any(word.of("denies", "cannot") for word in said)
 
 
-# Return the one letter of prose that no word denies; questions count if nothing else does.
 def _alone(said: Sequence[Sequence[Word]]) -> ChoiceReading:
+    """Return the one letter of prose that no word denies; questions count if nothing
+    else does."""
     asked = [one for one in said if one[-1].text == "?"]
     for part in ([one for one in said if one[-1].text != "?"], asked):
         named = {
@@ -177,9 +178,11 @@ def _is_denied(said: Sequence[Word], at: int) -> bool:
     return denied or any(word.of("blames", "denies") for word in said[at + 1 : at + 4])
 
 
-# Return the text with each option's text as its letter, and articles in lower case.
 def _lettered(text: str, options: Mapping[str, str]) -> str:
-    pieces, at = list[str](), 0
+    """Return the text with each option's text as its letter, and articles in lower
+    case."""
+    pieces = list[str]()
+    at = 0
     for start, end, letter in mentions(text, options):
         pieces += [_LAST_ARTICLE.sub("a", _without_articles(text[at:start]))]
         pieces.append(letter.ljust(end - start))
@@ -222,7 +225,8 @@ def mentions(reply: str, options: Mapping[str, str]) -> list[Mention]:
     found = [
         mention for letter, text in likely for mention in _places(reply, letter, text)
     ]
-    apart, reached = list[Mention](), 0
+    apart = list[Mention]()
+    reached = 0
     for mention in sorted(found, key=lambda mention: (mention[0], -mention[1])):
         if mention[0] >= reached:
             apart.append(mention)

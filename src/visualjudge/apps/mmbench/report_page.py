@@ -26,7 +26,8 @@ from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 IMAGE_SIDE = 480
-HEAD_SHOWN, TAIL_SHOWN = 1200, 800
+HEAD_SHOWN = 1200
+TAIL_SHOWN = 800
 
 
 def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
@@ -52,11 +53,11 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
     )
 
 
-# Return a model with its wrong answers, and the first of them with their images, or the reasons why
-# there is none.
 def _section(
     table: Table, model: Model, most: int
 ) -> tuple[Model, Sequence[ScoredRow], Sequence[tuple[ScoredRow, list[str]]]]:
+    """Return a model with its wrong answers, and the first of them with their images,
+    or the reasons why there is none."""
     wrong = [line for line in model.evaluation.rows if not line.hit]
     return model, wrong, [(line, _thumbnails(table, line)) for line in wrong[:most]]
 
@@ -77,8 +78,8 @@ def _thumbnail(part: ImagePart) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-# Shorten a long reply to its beginning and end, where the answer usually is.
 def _clipped(text: str) -> str:
+    """Shorten a long reply to its beginning and end, where the answer usually is."""
     if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
         return text
     left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN

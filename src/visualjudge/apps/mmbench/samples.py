@@ -55,7 +55,8 @@ class MMBenchDataset:
     def __init__(
         self, data_file: str | Path, sys_prompt: str = "There are several options:"
     ) -> None:
-        self.table, self.sys_prompt = read_table(data_file), sys_prompt
+        self.table = read_table(data_file)
+        self.sys_prompt = sys_prompt
         if self.table.problems:
             raise DataError(str(self.table.problems[0]))
 

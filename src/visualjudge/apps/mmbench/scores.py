@@ -266,7 +266,8 @@ def missing_sentence(numbers: Fields) -> str | None:
     """Return how rows without a reply affect the figures, and the figures without them; None if all
     rows have one.
     """
-    missing, rows = numbers["n_missing"], numbers["n"]
+    missing = numbers["n_missing"]
+    rows = numbers["n"]
     if not missing:
         return None
     read = percent(numbers["extraction_rate_of_replies"])

@@ -108,7 +108,8 @@ class Table:
         InvalidRecord
             If the target row is missing, or rows point to one another in a cycle.
         """
-        seen, owner = {row.index}, row
+        seen = {row.index}
+        owner = row
         while (target := _reference(owner)) is not None:
             if target not in self.by_index:
                 raise self.invalid(
@@ -144,8 +145,10 @@ def read_table(path: str | Path) -> Table:
         If the file is missing, is not UTF-8, has a quote that is never closed, or lacks the column
         ``index`` or ``question``.
     """
-    file, line = Path(path), 1
-    rows, problems = dict[int, Row](), list[Problem]()
+    file = Path(path)
+    line = 1
+    rows = dict[int, Row]()
+    problems = list[Problem]()
     csv.field_size_limit(sys.maxsize)  # an image is a cell
     try:
         with (
@@ -266,10 +269,10 @@ def _row(
     )
 
 
-# Return the letters of an answer and the form that states them. Letters without a list must be in
-# order, because those of another order may be an order of the options. What has neither form is
-# returned as it is.
 def _answer(cell: str) -> tuple[str, AnswerForm]:
+    """Return the letters of an answer and the form that states them. Letters without a
+    list must be in order, because those of another order may be an order of the
+    options. What has neither form is returned as it is."""
     letters = "".join(re.findall("[A-Z]", cell))
     ordered = "".join(sorted(letters))
     if _LIST.fullmatch(cell.strip()):
@@ -279,8 +282,8 @@ def _answer(cell: str) -> tuple[str, AnswerForm]:
     return cell, "letter"
 
 
-# Return the index whose image a row shares, or None.
 def _reference(row: Row) -> int | None:
+    """Return the index whose image a row shares, or None."""
     cell = row.cells.get("image", "").strip()
     return whole_number(cell) if len(cell) <= REFERENCE_CELL else None
 

@@ -62,11 +62,14 @@ pipes_default: {pairwise-judge: {}, viescore: {}}
 """
 """What a configuration may refer to without defining it."""
 USER_CONFIG = "user_config.yaml"
-USER_CONFIG_ABOVE, PROMPTS_ABOVE = 3, 5
+USER_CONFIG_ABOVE = 3
+PROMPTS_ABOVE = 5
 """Number of folders to search: the file's own and its parents."""
 PROMPTS = ("src/prompts/assets", "prompts/assets", "prompts")
 """Where a clone has its prompts."""
-MOST_BASES, MOST_REFERENCES, MOST_NODES = 50, 24, 2_000
+MOST_BASES = 50
+MOST_REFERENCES = 24
+MOST_NODES = 2_000
 _ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
 _UNSET = re.compile(r"Environment variable '([^']*)' not found")
 REPLIES = {"pairwise-judge": "PairJudge", "viescore": "VIEScore"}
@@ -157,9 +160,9 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     }
 
 
-# Return what the file does not define itself: its own ``client_config`` is complete, and a key or
-# address of another provider does not get into it.
 def _built_in(own: Any) -> Any:
+    """Return what the file does not define itself: its own ``client_config`` is
+    complete, and a key or address of another provider does not get into it."""
     built_in = _loaded(BUILT_IN)
     defined = set(own) if OmegaConf.is_dict(own) else set()
     return OmegaConf.masked_copy(
@@ -167,9 +170,9 @@ def _built_in(own: Any) -> Any:
     )
 
 
-# Yield the number of references of each text with several: references to such texts multiply what
-# they hold.
 def _references(value: Any) -> Iterator[int]:
+    """Yield the number of references of each text with several: references to such
+    texts multiply what they hold."""
     if isinstance(value, str) and value.count("${") > 1:
         yield value.count("${")
     elif isinstance(value, dict | list):
@@ -177,8 +180,9 @@ def _references(value: Any) -> Iterator[int]:
             yield from _references(item)
 
 
-# Return a configuration with its references resolved, of as many nodes as are ``left``.
 def _plain(node: Any, left: Iterator[int]) -> Any:
+    """Return a configuration with its references resolved, of as many nodes as are
+    ``left``."""
     if next(left, None) is None:
         raise OmegaConfBaseException(
             f"must have at most {MOST_NODES} values, references too"
@@ -232,10 +236,12 @@ def _loaded(text: str) -> Any:
     return OmegaConf.create(value)
 
 
-# Convert ``${env:NAME:default}`` to its default if the variable is unset. Otherwise OmegaConf
-# inserts the variable, so that a key is masked in messages like any other.
 def _oc_env(match: re.Match[str]) -> str:
-    name, default = match["name"], match["default"]
+    """Convert ``${env:NAME:default}`` to its default if the variable is unset.
+    Otherwise OmegaConf inserts the variable, so that a key is masked in messages like
+    any other."""
+    name = match["name"]
+    default = match["default"]
     if name in os.environ or default is None:
         return f"${{oc.env:{name}}}"
     return default

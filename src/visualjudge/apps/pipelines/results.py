@@ -109,8 +109,8 @@ def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
         metrics.setdefault(name, MetricCounts()).errors += 1
 
 
-# Return the reply of a failed result; if there is one per edit, the last.
 def _reply(result: Json) -> str | None:
+    """Return the reply of a failed result; if there is one per edit, the last."""
     reply = result.get("meta", {}).get("raw_response")
     return str([*reply.values()][-1]) if isinstance(reply, Mapping) and reply else reply
 

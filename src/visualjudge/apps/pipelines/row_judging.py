@@ -89,7 +89,8 @@ class RowJudge:
 
     async def __call__(self, row: Row) -> Outcome:
         """Return the row's line."""
-        begun, paid = time.perf_counter(), Paid()
+        begun = time.perf_counter()
+        paid = Paid()
         found = await self._found(row, paid)
         self.cached += paid.cached
         seconds = time.perf_counter() - begun

@@ -143,7 +143,7 @@ def _image_digest(image: str) -> str:
         return "unreadable"
 
 
-# Return the SHA-256 of a file; cached, because rows often share their source.
 @lru_cache(maxsize=4096)
 def _file_digest(image: str, _written: int, _size: int) -> str:
+    """Return the SHA-256 of a file; cached, because rows often share their source."""
     return file_sha256(Path(image))

@@ -166,10 +166,8 @@ async def run_pipeline(
     done = await asyncio.to_thread(_done, path, rows if resume else ())
     if resume:
         check_same(path, settings)
-    judge, left = (
-        RowJudge(pipes, private_urls),
-        [row for row in rows if str(row.key) not in done],
-    )
+    judge = RowJudge(pipes, private_urls)
+    left = [row for row in rows if str(row.key) not in done]
     progress = Progress(total=len(left), budget=budget or Budget())
     progress.budget.expect(max(map(judge.most_calls, left), default=0))
     journal = Journal(path, resume=resume)
@@ -187,7 +185,8 @@ async def run_pipeline(
 
 def _done(path: Path, rows: Sequence[Row]) -> set[str]:
     by_key = {str(row.key): row for row in rows}
-    done, changed = set(), []
+    done = set()
+    changed = []
     for line in read_results(path) if path.is_file() else ():
         key = str(line.key)
         if line.errors:
@@ -218,7 +217,8 @@ def _report(
 ) -> PipelineReport:
     statuses: Counter[str] = Counter()
     metrics = {name: MetricCounts() for name in names}
-    errors, keys = {}, set()
+    errors = {}
+    keys = set()
     for line in read_results(path):
         statuses[line.status] += 1
         count(line, metrics)

@@ -208,7 +208,8 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     failed = 1 - float(asked["usable"].mean())  # type: ignore[arg-type]
     read = asked.filter("usable")
     logs = np.log1p(np.asarray(read["margin"].to_numpy(), dtype=float))
-    x, right = logs - logs.mean(), np.asarray(read["right"].to_numpy(), dtype=bool)
+    x = logs - logs.mean()
+    right = np.asarray(read["right"].to_numpy(), dtype=bool)
     level, slope = _threshold_line(x, right)
     line = level + slope * x
     table = read.select("cluster", "pair", "encoding", "order", "repeat").with_columns(
@@ -218,8 +219,8 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     return JudgeModel(level, slope, shared, failed, tuple(unknown))
 
 
-# Fit the level and the slope on the margin, with weak normal priors.
 def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
+    """Fit the level and the slope on the margin, with weak normal priors."""
     side = np.where(right, 1.0, -1.0)
 
     def loss(line: FloatArray) -> float:
@@ -231,10 +232,11 @@ def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
     return level, slope
 
 
-# Return the correlations by level, from products of two residuals that share exactly that level.
 def _shared(
     table: pl.DataFrame, line: FloatArray, default: JudgeModel
 ) -> tuple[tuple[float, float, float], list[str]]:
+    """Return the correlations by level, from products of two residuals that share
+    exactly that level."""
     keys = [
         "encoding",
         "cluster",
@@ -269,12 +271,11 @@ def simulated(
     rng: np.random.Generator,
 ) -> Studies:
     """Simulate ``count`` studies."""
-    n, k = design.images, design.pairs
+    n = design.images
+    k = design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
-    start, held_pairs = (
-        np.cumsum(pool.per_image) - pool.per_image,
-        pool.per_image[chosen],
-    )
+    start = np.cumsum(pool.per_image) - pool.per_image
+    held_pairs = pool.per_image[chosen]
     most = int(pool.per_image.max())
     place = np.argsort(
         np.where(
@@ -294,10 +295,11 @@ def simulated(
     return Studies(pool, design, pair, held, (noise < edge) & read, read)
 
 
-# Draw normal effects of image, pair, order and repeat, each as wide as the verdicts that share it.
 def _effects(
     shape: tuple[int, ...], design: Design, rng: np.random.Generator
 ) -> list[FloatArray]:
+    """Draw normal effects of image, pair, order and repeat, each as wide as the
+    verdicts that share it."""
     nested = (design.orders, design.repeats)
     sizes = [(*shape[:2], 1, 1, 1)] + [
         (*shape, *nested[:d], *[1] * (2 - d)) for d in range(3)
@@ -325,12 +327,15 @@ def separated(studies: Studies, effect: float) -> BoolArray:
     more is separated in the right order, by judge and by truth: shares of direct questions against
     ½, Holm over the pairs.
     """
-    pool, (count, images) = studies.pool, studies.pair.shape[:2]
-    better, worse = pool.better[studies.pair], pool.worse[studies.pair]
+    pool = studies.pool
+    (count, images) = studies.pair.shape[:2]
+    better = pool.better[studies.pair]
+    worse = pool.worse[studies.pair]
     read = studies.read.sum((3, 4))
     told = studies.held & (better >= 0) & (worse >= 0) & (read > 0)
     right = divided(studies.right.sum((3, 4)), read)
-    low, high = np.minimum(better, worse)[told], np.maximum(better, worse)[told]
+    low = np.minimum(better, worse)[told]
+    high = np.maximum(better, worse)[told]
     two = low * len(pool.sources) + high
     study, image = (
         np.broadcast_to(np.arange(size).reshape(shape), told.shape)[told]
@@ -338,8 +343,10 @@ def separated(studies: Studies, effect: float) -> BoolArray:
     )
     twos, place = renumbered(two)
     cell, where = renumbered((study * twos.size + place) * images + image)
-    column, columns = cell // images, count * twos.size
-    up, ones = (better < worse)[told], np.ones(two.size)
+    column = cell // images
+    columns = count * twos.size
+    up = (better < worse)[told]
+    ones = np.ones(two.size)
     bottom = np.bincount(where, ones).astype(float)
     found = []
     for outcome in (np.where(up, right[told], 1 - right[told]), up.astype(float)):

@@ -67,7 +67,8 @@ def read_target(
         If it is something else, holds several tasks and none or several are named, or has no pairs
         of the task.
     """
-    root, encodings = Path(place), part.encodings
+    root = Path(place)
+    encodings = part.encodings
     if len(part.tasks) > 1 or set(part.types) - {"pairwise"}:
         raise UsageError(
             "a plan is for the pairs of one task: one --task, and no other --type"
@@ -177,7 +178,8 @@ def _of_dataset(
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].unique().to_list(), task, root)
     styles = pairwise.filter(pl.col("task") == name)["encoding"].unique().to_list()
-    pool, style = _pool(table, name, root), _chosen(styles, encodings, root)[0]
+    pool = _pool(table, name, root)
+    style = _chosen(styles, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
     return Target(
         "dataset", str(root), name, pool, judge, style, None, _without_pilot()

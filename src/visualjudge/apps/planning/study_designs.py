@@ -38,11 +38,16 @@ from visualjudge.runs.budget import Prices, money
 Goal = Literal["rank", "right"]
 PAIRS = (1, 2, 3, 5, 10)
 """Numbers of pairs per image to try."""
-SEARCHED, CONFIRMED = 100, 400
+SEARCHED = 100
+CONFIRMED = 400
 """Simulated studies per step of the search, and per result."""
-LEAST, MOST, SHOWN, NEAR = 5, 3000, 5, 0.06
+LEAST = 5
+MOST = 3000
+SHOWN = 5
+NEAR = 0.06
 """Images to try, designs in a plan, and relative precision of the smallest number of images."""
-APART, LEAD = 0.5, 0.1
+APART = 0.5
+LEAD = 0.1
 """Default effects: points of score between two models, accuracy above the threshold."""
 QUESTIONS = {
     "rank": "May the models be ranked with this judge?",
@@ -211,7 +216,8 @@ class _Question:
 
 
 def _rank(target: Target, effect: float | None, _: float) -> _Question:
-    pool, apart = target.pool, APART if effect is None else effect
+    pool = target.pool
+    apart = APART if effect is None else effect
     if len(pool.sources) < 2:
         count = len(pool.sources)
         raise UsageError(
@@ -272,11 +278,13 @@ def least_images(
     """Return the smallest number of images at which ``power_at`` is ``wanted``, to 6 %; None if
     ``most`` fail.
     """
-    low, high = 0, least
+    low = 0
+    high = least
     while power_at(high) < wanted:
         if high >= most:
             return None
-        low, high = high, min(most, 2 * high)
+        low = high
+        high = min(most, 2 * high)
     while high - low > max(1, round(NEAR * high)):
         middle = (low + high) // 2
         low, high = (low, middle) if power_at(middle) >= wanted else (middle, high)
@@ -301,7 +309,8 @@ class _Search:
         """Return designs that reach the power, cheapest first, and for the others what the images
         at hand allow.
         """
-        enough, short = [], []
+        enough = []
+        short = []
         for shape in self.shapes():
             images = least_images(partial(self._power, shape, SEARCHED), wanted)
             if images is not None:
@@ -326,7 +335,8 @@ class _Search:
         at_once = max(
             1, min(studies, judge_simulation.MOST_CELLS // max(1, math.prod(sizes)))
         )
-        rng, judge = rng_for(self.seed, "plan", *sizes), self.question.judge
+        rng = rng_for(self.seed, "plan", *sizes)
+        judge = self.question.judge
         parts = [min(at_once, studies - done) for done in range(0, studies, at_once)]
         reached = [
             self.question.reached(
@@ -349,7 +359,8 @@ class _Search:
 
     def option(self, design: Design, power: float) -> Option:
         """Return a design with its calls and cost."""
-        tokens, prices = self.target.tokens, self.prices
+        tokens = self.target.tokens
+        prices = self.prices
         calls = (
             _pairs(self.target.pool, design, design.images)
             * design.orders
@@ -394,7 +405,8 @@ def shape(one: Option) -> str:
 
 def answer(plan: Plan) -> str:
     """Return the recommendation in one or two sentences."""
-    one, there = plan.chosen, many(plan.target.pool.images, "image")
+    one = plan.chosen
+    there = many(plan.target.pool.images, "image")
     spent = many(one.calls, "call") + (
         "" if one.cost is None else f", cost {money(one.cost)}"
     )
@@ -431,7 +443,8 @@ def designs_table(plan: Plan) -> Table:
 
 def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
     """Return the command lines that build and judge exactly the chosen design."""
-    design, target = plan.chosen.design, plan.target
+    design = plan.chosen.design
+    target = plan.target
     data = target.place if target.kind == "data folder" else "DATA"
     made = shlex.join(
         ["visualjudge", "build", data, "--plan", file, "--out", "dataset"]
@@ -465,7 +478,8 @@ def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list
 
 def as_json(plan: Plan) -> dict[str, object]:
     """Return the plan as a file: what is built and asked, expected, and assumed."""
-    design, target = plan.chosen.design, plan.target
+    design = plan.chosen.design
+    target = plan.target
     designs = [
         {
             **asdict(one.design),
@@ -531,8 +545,11 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
     place = Path(path)
     try:
         plan = jsons.read(place, "description")
-        told, asked = plan["build"], plan["judge"]
-        task, seed, caps = told["task"], told["seed"], told["caps"]
+        told = plan["build"]
+        asked = plan["judge"]
+        task = told["task"]
+        seed = told["seed"]
+        caps = told["caps"]
         options = judge_options(
             asked["encodings"], swap=asked["swap"], repeats=asked["repeats"]
         )

@@ -79,7 +79,8 @@ def build_probes(
     kinds = {name: PROBES.find(name) for name in dict.fromkeys(only or PROBES)}
     if number < 2:
         raise UsageError(f"--n must be at least 2, got {number}")
-    target, chosen = Path(out), options or WorkOptions()
+    target = Path(out)
+    chosen = options or WorkOptions()
     check_target(target, chosen.force)
     folder = DataFolder(data)
     tasks = asked_tasks(folder, chosen)

@@ -158,15 +158,15 @@ def with_banner(image: Pixels, text: str) -> Pixels:
     """Write ``text`` in black on a white band along the upper edge, as large as the image
     allows.
     """
-    out, width, margin = image.copy(), image.shape[1], 2
+    out = image.copy()
+    width = image.shape[1]
+    margin = 2
     height = max(8, min(48, image.shape[0] // 8))
     (wide, tall), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 2)
     scale = min((width - 2 * margin) / wide, (height - 2 * margin) / (tall + below))
     band = np.full((height, width, 3), 255, dtype=np.uint8)
-    place, thick = (
-        (margin, round(height - margin - below * scale)),
-        max(1, round(2 * scale)),
-    )
+    place = (margin, round(height - margin - below * scale))
+    thick = max(1, round(2 * scale))
     cv2.putText(
         band,
         text,

@@ -82,7 +82,8 @@ class _Drawn:
         """Return each of ``items`` that can be asked, by index, as JSON, and the predictions
         shown.
         """
-        options, found = self.options, dict[int, bytes]()
+        options = self.options
+        found = dict[int, bytes]()
         shown: dict[bytes, None] = {}
         units = units_of(items, self.tasks)
         jobs = (
@@ -131,7 +132,8 @@ def pools(
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")
     pairs = [question for question in questions if question.question_type == "pairwise"]
-    given, seed = options.prompts.asset("layout").part("given"), options.seed
+    given = options.prompts.asset("layout").part("given")
+    seed = options.seed
     out: dict[Pool, Sequence[Base]] = {
         "image": _pairs(
             pairs, {name: one.image for name, one in shown.items()}, given, seed
@@ -178,10 +180,10 @@ def _read(form: bytes, turn: bool, place: int) -> Question:
     return turned(question) if turn else question
 
 
-# Return the pairs of ``bases`` with a substitute for the photograph, in the same order of options.
-# The substitute is grey, or for ``other`` another photograph of the task; a task with one
-# photograph has no such pairs.
 def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
+    """Return the pairs of ``bases`` with a substitute for the photograph, in the same
+    order of options. The substitute is grey, or for ``other`` another photograph of the
+    task; a task with one photograph has no such pairs."""
     others = _other_records(drawn) if name == "other" else {}
     wanted = {base.group: (k, base) for k, base in enumerate(bases)}
     items = [
@@ -207,9 +209,9 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
     return [found[k] for k in sorted(found)]
 
 
-# Return another image of the task for each image: the next one with a different file, in random
-# order.
 def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
+    """Return another image of the task for each image: the next one with a different
+    file, in random order."""
     found = {}
     for task in drawn.tasks:
         used = {
@@ -229,9 +231,9 @@ def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
     return found
 
 
-# Use the same order of options in both image encodings; otherwise a judge with position bias would
-# seem to see a difference.
 def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
+    """Use the same order of options in both image encodings; otherwise a judge with
+    position bias would seem to see a difference."""
     first = {
         (item.task, item.annotation_ids): turn
         for item, turn in zip(items, turns, strict=True)
@@ -258,8 +260,9 @@ def _pairs(
     return _in_turn(found, seed)
 
 
-# Return scoring questions about one image and one error type, from best to worst, each score once.
 def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Base]:
+    """Return scoring questions about one image and one error type, from best to worst,
+    each score once."""
     groups: dict[tuple[object, ...], dict[float, Question]] = defaultdict(dict)
     for q in questions:
         if q.question_type == "scoring" and q.encoding == chosen(q.task).image:
@@ -275,8 +278,8 @@ def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Ba
     return _in_turn(found, seed)
 
 
-# Alternate between tasks, and within a task between images, in random order.
 def _in_turn(bases: Sequence[Base], seed: int) -> list[Base]:
+    """Alternate between tasks, and within a task between images, in random order."""
     drawn = sorted(bases, key=lambda base: seed_for(seed, "probe", base.group))
     by_image = in_turn(drawn, lambda base: (base.pair.task, base.pair.image_id))
     return in_turn(by_image, lambda base: base.pair.task)

@@ -133,7 +133,8 @@ def server(base_url: str, backend: str = "api") -> Check:
     """Check whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no
     key is sent.
     """
-    shown, client = public_url(base_url), CLIENT_REGISTRY.find(backend)
+    shown = public_url(base_url)
+    client = CLIENT_REGISTRY.find(backend)
     path = getattr(client, "models_path", RemoteClient.models_path)
     try:
         status = run_sync(_status(base_url.rstrip("/") + path))

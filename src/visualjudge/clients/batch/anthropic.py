@@ -69,7 +69,8 @@ class AnthropicBatches(Provider):
         return Look(status, succeeded=succeeded, files=files)
 
     def read(self, row: Fields) -> tuple[str, Result]:
-        name, result = row["custom_id"], row["result"]
+        name = row["custom_id"]
+        result = row["result"]
         if result["type"] == "succeeded":
             return name, Result(200, orjson.dumps(result["message"]))
         if result["type"] == "errored":

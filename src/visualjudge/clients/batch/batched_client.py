@@ -28,7 +28,8 @@ from visualjudge.core.errors import ClientError, Pending, TransportError, UsageE
 MOST_TRIES = 4
 # Maximum number of batches per request, with those refused because too much is queued.
 MOST_QUEUED = 50
-CANCELLED, QUEUED = "batch cancelled", "too much is queued"
+CANCELLED = "batch cancelled"
+QUEUED = "too much is queued"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class Batched(Wrapping):
         """
         if self.result is None:
             raise UsageError("a batched client can be used by `judge` only")
-        result_of, billed = self.result, Counter[str]()
+        result_of = self.result
+        billed = Counter[str]()
         results: defaultdict[str, list[Result]] = defaultdict(list)
 
         async def post(body: Sequence[bytes]) -> Answer:

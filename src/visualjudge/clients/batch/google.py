@@ -87,7 +87,8 @@ class GoogleBatches(Provider):
         return bool(member(row.get("metadata"), "displayName") == f"{TAG}-{part.name}")
 
     def looked(self, body: Fields) -> Look:
-        about, error = body.get("metadata"), body.get("error")
+        about = body.get("metadata")
+        error = body.get("error")
         state = word_of(member(about, "state"))
         state = state.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_").lower()
         file = member(body.get("response"), "responsesFile") or member(

@@ -77,7 +77,8 @@ class OpenAiBatches(Provider):
         )
 
     def read(self, row: Fields) -> tuple[str, Result]:
-        response, error = row.get("response"), row.get("error")
+        response = row.get("response")
+        error = row.get("error")
         if isinstance(response, dict) and type(response.get("status_code")) is int:
             body = orjson.dumps(response.get("body"))
             return row["custom_id"], Result(response["status_code"], body)

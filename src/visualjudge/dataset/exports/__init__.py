@@ -64,7 +64,8 @@ def export(
     """
     if name not in FORMATS:
         raise UsageError(f"--format must be {one_of(name, FORMATS)}, got {name!r}")
-    form, path = FORMATS[name], Path(out)
+    form = FORMATS[name]
+    path = Path(out)
     if not dataset.questions:
         raise DataError(
             f"{dataset.root}: no question to export (of this task, if one was named)"

@@ -42,7 +42,8 @@ class QuestionFeatures:
         DataError
             If an image or a prediction cannot be read.
         """
-        n, kind = len(question.annotation_ids), type_of(question.task)
+        n = len(question.annotation_ids)
+        kind = type_of(question.task)
         read_back = kind.file_field is not None
         drawn = question.images[-n:] if read_back else (None,) * n
         context = question.images[:-n] if read_back else question.images[:1]

@@ -57,7 +57,8 @@ class BatchJournal:
     """
 
     def __init__(self, run: Path, provider: Provider, size: int | None) -> None:
-        self._run, self._provider = run, provider
+        self._run = run
+        self._provider = provider
         self._most = min(size or provider.most_requests, provider.most_requests)
 
     def __enter__(self) -> Self:
@@ -149,17 +150,19 @@ class BatchJournal:
         """Divide the requests that were added since the last call into parts, and record all on
         disk.
         """
-        part, requests, size = "", self._most, 0
+        part = ""
+        requests = self._most
+        size = 0
         added = (
             "SELECT name, length(body) FROM requests WHERE part IS NULL ORDER BY rowid"
         )
         for name, length in self._do(added):
-            requests, size = (
-                requests + 1,
-                size + length + len(self._provider.framing[1]),
-            )
+            requests = requests + 1
+            size = size + length + len(self._provider.framing[1])
             if requests > self._most or size > self._room:
-                part, requests, size = secrets.token_hex(8), 1, length
+                part = secrets.token_hex(8)
+                requests = 1
+                size = length
                 self._do("INSERT INTO parts (name, requests) VALUES (?, 0)", part)
             self._do("UPDATE requests SET part = ? WHERE name = ?", part, name)
         count = "SELECT count(*) FROM requests WHERE part = parts.name"

@@ -35,11 +35,14 @@ from visualjudge.runs.batch.batch_journal import BatchJournal
 from visualjudge.runs.job_runner import Ask as AskOne, Outcome, Progress, Runner
 from visualjudge.runs.live import Todo
 
-_TICK_S, _UNSURE_S, _FIRST_LOOK_S = 0.25, 5.0, 2.0
+_TICK_S = 0.25
+_UNSURE_S = 5.0
+_FIRST_LOOK_S = 2.0
 # How often a lost batch is looked for before it is taken not to exist.
 _LISTINGS = 2
 # Maximum number of failed polls of a batch, and of downloads that lack replies.
-_LOOKS, _DOWNLOADS = 60, 5
+_LOOKS = 60
+_DOWNLOADS = 5
 _log = logging.getLogger("visualjudge.batches")
 
 
@@ -72,9 +75,11 @@ class BatchEngine:
     _problem: str | None = None
 
     async def __call__(self, todo: Todo, ask: AskOne[Ask], control: Runner) -> Progress:
-        self._stop, settings = control.stop, self.client.settings
+        self._stop = control.stop
+        settings = self.client.settings
         with BatchJournal(self.run, self.provider, settings.size) as self.journal:
-            self.client.result, self.client.note = self._result, self.journal.add
+            self.client.result = self._result
+            self.client.note = self.journal.add
             await self._recall()
             while self._stop.reason is None:
                 jobs = self._unanswered(todo)
@@ -205,10 +210,8 @@ class BatchEngine:
         except ClientError as error:
             self._vain[part.name] += 1
             if isinstance(error, ApiError) and error.status == 404:
-                look, replies = (
-                    Look("lost"),
-                    self.journal.collect(part, Look("lost"), ()),
-                )
+                look = Look("lost")
+                replies = self.journal.collect(part, Look("lost"), ())
             elif error.retryable and self._vain[part.name] < _LOOKS:
                 return False
             else:

@@ -77,7 +77,8 @@ def plan_of(
     """Return the plan: the questions from the selection, the queue (``drawn``), the ids (``named``)
     or a sample, and the easiest as known and practice questions.
     """
-    facts, fit = _facts(shelf), _selected(shelf, settings.filter)
+    facts = _facts(shelf)
+    fit = _selected(shelf, settings.filter)
     kinds = [form for *_, form in facts]
     allowed = _KINDS.get(settings.encoding, {*kinds})
     rows = [row for row in fit if kinds[row] in allowed]
@@ -98,10 +99,8 @@ def plan_of(
     drawn = drawn or {}
     items = tuple(Item(names[row], *facts[row][:2], drawn.get(row)) for row in rows)
     easy = [names[row] for row in _easiest(rows, facts)]
-    checks, practice = (
-        easy[: settings.known],
-        easy[settings.known :][: settings.practice],
-    )
+    checks = easy[: settings.known]
+    practice = easy[settings.known :][: settings.practice]
     textual = sum(kinds[row] == "text" for row in rows)
     return Plan(settings, items, tuple(checks), tuple(practice), textual, left_out)
 

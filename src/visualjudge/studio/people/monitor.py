@@ -82,8 +82,9 @@ def _share(hits: Sequence[bool]) -> Measured:
     return Measured(sum(hits) / len(hits) if hits else None, len(hits))
 
 
-# Return whether two answers agree; scores agree within 1, like the tolerance for the truth.
 def _same(one: Any, other: Any) -> bool:
+    """Return whether two answers agree; scores agree within 1, like the tolerance for
+    the truth."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         return abs(one - other) <= CLOSE
     return bool(one == other)
@@ -112,7 +113,8 @@ def same_answers(people: Answers, judges: Answers) -> list[tuple[str, str, int, 
     pairs = [*itertools.combinations(people, 2), *itertools.product(people, judges)]
     found = []
     for one, other in pairs:
-        first, second = people[one], {**judges, **people}[other]
+        first = people[one]
+        second = {**judges, **people}[other]
         shared = first.keys() & second.keys()
         if shared:
             same = sum(_same(first[name], second[name]) for name in shared)

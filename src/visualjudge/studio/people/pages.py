@@ -87,7 +87,8 @@ def view(question: Question, slot: Slot, name: str, address: str) -> Json:
     address
         Address under which the images of :func:`shown_images` are served by index.
     """
-    images, texts = option_images(question), option_texts(question)
+    images = option_images(question)
+    texts = option_texts(question)
     before, after = _around(question)
     places = (f"{address}/{k}" for k in itertools.count())
     originals = tuple(itertools.islice(places, len(original_images(question))))
@@ -168,7 +169,8 @@ class PeoplePages:
     def overview(self, request: Request) -> Response:
         """Show the progress of each rater to the person who runs the study."""
         self._check_link(request, ADMIN)
-        plan, run = self.run.plan, self.run
+        plan = self.run.plan
+        run = self.run
         raters = [
             progress(r, run.left(r.name), self._question) for r in run.raters.values()
         ]
@@ -260,7 +262,8 @@ class PeoplePages:
 
     def image(self, request: Request) -> Response:
         """Return an image of a question by its index; the question's name reveals nothing."""
-        rater, number = request.path_params["rater"], request.path_params["number"]
+        rater = request.path_params["rater"]
+        number = request.path_params["number"]
         if rater not in self.run.raters:
             raise missing("image")
         try:
@@ -283,7 +286,8 @@ class PeoplePages:
 
     async def back(self, request: Request) -> Response:
         """Return an answered question with its answer, for a correction."""
-        name, steps = self._allowed(request), request.query_params.get("steps", "1")
+        name = self._allowed(request)
+        steps = request.query_params.get("steps", "1")
         found = (
             self.run.back(name, int(steps))
             if re.fullmatch(r"[0-9]{1,6}", steps)
@@ -308,10 +312,8 @@ class PeoplePages:
             raw = jsons.loads(await request.body())
             jsons.check_kinds("the body", raw, {})
             slot = self._named(name, str(raw.get("slot")))
-            question, least = (
-                self._question(slot.id),
-                self.run.plan.settings.least_seconds,
-            )
+            question = self._question(slot.id)
+            least = self.run.plan.settings.least_seconds
             given = read_answer(
                 raw,
                 slot,
@@ -380,7 +382,8 @@ class PeoplePages:
         given: Fields | None = None,
         feedback: Fields | None = None,
     ) -> Response:
-        rater, left = self.run.raters[name], self.run.left(name)
+        rater = self.run.raters[name]
+        left = self.run.left(name)
         question = None if shown is None else {**shown, "given": given}
         return json_response(
             {

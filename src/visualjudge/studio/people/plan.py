@@ -19,7 +19,8 @@ Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
 # Of ten questions, one is a known question and one a repeat, while any remain.
 EVERY = 10
-_KNOWN_AT, _REPEAT_AT = 4, 9
+_KNOWN_AT = 4
+_REPEAT_AT = 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 
 
@@ -210,7 +211,8 @@ class Plan:
         Pairs come in blocks of two, one in each order, so that the counts of the two orders never
         differ by more than one; the options of a ranking are permuted.
         """
-        item, seed = self.by_id[identity], self.settings.seed
+        item = self.by_id[identity]
+        seed = self.settings.seed
         order: Order = "AB"
         letters = "ABCDE"[: item.options]
         if item.type == "pairwise":

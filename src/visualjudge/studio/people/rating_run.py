@@ -76,7 +76,8 @@ def read_answer(
     DataError
         If it does not fit the question; the message names the field.
     """
-    note, seconds = raw.get("note"), raw.get("seconds")
+    note = raw.get("note")
+    seconds = raw.get("seconds")
     if note is not None and (not isinstance(note, str) or len(note) > LONGEST_NOTE):
         raise DataError(f"note must be a text of at most {LONGEST_NOTE} characters")
     if (
@@ -346,7 +347,8 @@ class RatingRun:
     def left(self, name: str) -> int:
         """Return the maximum number of questions left for the rater."""
         with self._lock:
-            rater, settings = self.raters[name], self.plan.settings
+            rater = self.raters[name]
+            settings = self.plan.settings
             known = len(self._left_of(rater, self.plan.known))
             ordinary = sum(1 for _ in self._open(rater))
             again = min(
@@ -401,13 +403,15 @@ class RatingRun:
                     given.note,
                 ):
                     return  # the rater viewed an answer and kept it
-                slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
+                slot = _slot_of(before[key])
+                repeat = before[key].get("repeat", 0)
             elif (
                 rater.pending is not None
                 and rater.pending.key == key
                 and key not in before
             ):
-                slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
+                slot = rater.pending
+                repeat = self._keys[key[0], rater.pending.order]
             else:
                 raise Stale("this question was answered in another window")
             record = _line(

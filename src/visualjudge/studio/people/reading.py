@@ -54,7 +54,8 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
             f"--instructions: {path}: must have at most {LONGEST} characters, got {len(text)}"
         )
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens, images = markdown.parse(text), list[Path]()
+    tokens = markdown.parse(text)
+    images = list[Path]()
     for token in (child for block in tokens for child in block.children or ()):
         if token.type == "image":
             name = str(token.attrGet("src"))

@@ -29,7 +29,8 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
     """
     items: tuple[Detection, ...] = scene.prediction.items
     colors, legend = label_colors(scene.classes, [item.label for item in items])
-    pixels, width = scene.canvas(style.canvas), line_width(scene.size)
+    pixels = scene.canvas(style.canvas)
+    width = line_width(scene.size)
     anchors = []
     for label, box in _visible(items, scene):
         outline(pixels, box, colors[label], width)
@@ -39,8 +40,9 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
     return Encoded(pixels, None, legend, colors)
 
 
-# Return (label, box in whole pixels) of the boxes inside the image, by decreasing area.
 def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:
+    """Return (label, box in whole pixels) of the boxes inside the image, by decreasing
+    area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(

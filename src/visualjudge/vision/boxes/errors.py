@@ -53,19 +53,21 @@ def moved(item: Detection, iou: float, scene: ErrorScene, rng: Rng) -> Detection
     return replace(item, xyxy=_between(item.xyxy, goal, share))
 
 
-# Return a distant box on the image: ``box`` shifted by up to its own size and resized by a factor
-# of 0.5 to 1.2.
 def _astray(box: Xyxy, scene: ErrorScene, rng: Rng) -> Xyxy:
+    """Return a distant box on the image: ``box`` shifted by up to its own size and
+    resized by a factor of 0.5 to 1.2."""
     height, width = scene.size
-    w, h = box[2] - box[0], box[3] - box[1]
+    w = box[2] - box[0]
+    h = box[3] - box[1]
     angle = rng.uniform(0, 2 * np.pi)
-    cx, cy = (
-        (box[0] + box[2]) / 2 + np.cos(angle) * w,
-        (box[1] + box[3]) / 2 + np.sin(angle) * h,
-    )
-    new_w, new_h = w * rng.uniform(0.5, 1.2), h * rng.uniform(0.5, 1.2)
-    x1, y1 = max(0.0, cx - new_w / 2), max(0.0, cy - new_h / 2)
-    x2, y2 = min(float(width), cx + new_w / 2), min(float(height), cy + new_h / 2)
+    cx = (box[0] + box[2]) / 2 + np.cos(angle) * w
+    cy = (box[1] + box[3]) / 2 + np.sin(angle) * h
+    new_w = w * rng.uniform(0.5, 1.2)
+    new_h = h * rng.uniform(0.5, 1.2)
+    x1 = max(0.0, cx - new_w / 2)
+    y1 = max(0.0, cy - new_h / 2)
+    x2 = min(float(width), cx + new_w / 2)
+    y2 = min(float(height), cy + new_h / 2)
     if box_iou(box, (x1, y1, x2, y2)) < LOWEST_IOU - 0.1 and x2 > x1 and y2 > y1:
         return float(x1), float(y1), float(x2), float(y2)
     return box[0] + 0.35 * w, box[1] + 0.35 * h, box[2] - 0.15 * w, box[3] - 0.15 * h

@@ -25,9 +25,9 @@ def _each(
     return mended
 
 
-# Scale boxes so that those of shared classes reach as far right and down as in the truth; unchanged
-# if there are none.
 def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
+    """Scale boxes so that those of shared classes reach as far right and down as in the
+    truth; unchanged if there are none."""
     shared = found.only(truth.labels), truth.only(found.labels)
     if not shared[0].items or not shared[1].items:
         return found
@@ -59,10 +59,12 @@ def _turned(found: Detections, _truth: Detections) -> Detections:
         if item.score is None:
             raise DataError("score: is missing")
         x1, y1, x2, y2 = item.xyxy
-        across, down = abs(cos(item.score)), abs(sin(item.score))
+        across = abs(cos(item.score))
+        down = abs(sin(item.score))
         width = (x2 - x1) * across + (y2 - y1) * down
         height = (x2 - x1) * down + (y2 - y1) * across
-        x, y = (x1 + x2 - width) / 2, (y1 + y2 - height) / 2
+        x = (x1 + x2 - width) / 2
+        y = (y1 + y2 - height) / 2
         items.append(replace(item, xyxy=(x, y, x + width, y + height), extent=None))
     return found.with_items(items)
 

@@ -47,7 +47,8 @@ class Detections(LabelledItems):
         return inside
 
     def scaled(self, size: Size, target: Size) -> Detections:
-        down, across = target[0] / size[0], target[1] / size[1]
+        down = target[0] / size[0]
+        across = target[1] / size[1]
         return Detections(
             tuple(
                 replace(

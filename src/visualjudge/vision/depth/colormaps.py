@@ -49,9 +49,9 @@ def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
     return np.where(codes == 0, np.nan, level[at] / 255)
 
 
-# Return the packed colours of a map, sorted, and the entry of each.
 @cache
 def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the packed colours of a map, sorted, and the entry of each."""
     table = colormap(name).astype(np.int64)
     codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
     return codes.astype(np.int32), level.astype(np.float64)

@@ -25,7 +25,8 @@ class DepthStyle:
 # Number of pixels per step, so that intermediate results stay in the processor's cache.
 _PIXELS_AT_ONCE = 1 << 14
 # Number of sampled values for the estimate of a percentile, and its margin in places of the sample.
-_SAMPLE, _MARGIN = 4096, 60
+_SAMPLE = 4096
+_MARGIN = 60
 
 
 def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
@@ -43,9 +44,9 @@ def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
     return Encoded(pixels)
 
 
-# Return round(255·nearness), H×W uint8, and a mask of the invalid pixels, or None if there are
-# none.
 def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
+    """Return round(255·nearness), H×W uint8, and a mask of the invalid pixels, or None
+    if there are none."""
     depth: DepthMap = scene.prediction
     valid = depth.valid
     near = np.zeros(depth.values.shape, dtype=np.uint8)
@@ -63,10 +64,10 @@ def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
     return near, None if whole else ~valid
 
 
-# Return the uint8 entries of the colour map for a few rows.
 def _entries(
     values: FloatArray, valid: BoolArray | None, low: float, high: float, inverse: bool
 ) -> np.ndarray:
+    """Return the uint8 entries of the colour map for a few rows."""
     if high > low:
         share = (values if valid is None else np.where(valid, values, low)) - low
         share /= high - low
@@ -79,22 +80,24 @@ def _entries(
     return np.rint(share, out=share).astype(np.uint8)
 
 
-# Return the value at ``rank``, linearly interpolated as NumPy's percentiles are.
 def _at_rank(chosen: NDArray[Any], rank: float) -> float:
-    first, second = int(rank), min(int(rank) + 1, chosen.size - 1)
+    """Return the value at ``rank``, linearly interpolated as NumPy's percentiles are."""
+    first = int(rank)
+    second = min(int(rank) + 1, chosen.size - 1)
     near, before = _around(chosen, first, second)
     near = (
         near.copy() if near is chosen else near
     )  # it may be the prediction's own array
     near.partition(sorted({first - before, second - before}))
-    one, other = float(near[first - before]), float(near[second - before])
+    one = float(near[first - before])
+    other = float(near[second - before])
     return one + (rank - first) * (other - one)
 
 
-# Return values that include those at ranks ``first`` and ``second``, and the number of smaller
-# values. The range is estimated from a sample. If a count shows that it misses the ranks, all
-# values are returned.
 def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any], int]:
+    """Return values that include those at ranks ``first`` and ``second``, and the
+    number of smaller values. The range is estimated from a sample. If a count shows
+    that it misses the ranks, all values are returned."""
     sample = np.sort(chosen[:: max(1, chosen.size // _SAMPLE)])
     places = (
         int(first / chosen.size * sample.size) - _MARGIN,

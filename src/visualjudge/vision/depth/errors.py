@@ -46,10 +46,8 @@ def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: Rng) -> D
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])
     field = smooth_field(truth.extent, rng, grain=0.2)
-    near, far = (
-        truth.valid & (truth.values <= middle),
-        truth.valid & (truth.values > middle),
-    )
+    near = truth.valid & (truth.values <= middle)
+    far = truth.valid & (truth.values > middle)
     part = lowest_share(near, field, 0.8 * severity) | lowest_share(
         far, field, 0.8 * severity
     )

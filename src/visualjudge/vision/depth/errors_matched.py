@@ -41,8 +41,9 @@ scale, blur, noise, ordinal = (
 )
 
 
-# Fill gaps with the nearest known value, because gaps would reveal where objects are.
 def _dense(truth: DepthMap) -> FloatArray:
+    """Fill gaps with the nearest known value, because gaps would reveal where objects
+    are."""
     valid = truth.valid & (truth.values > 0)
     _, nearest = cv2.distanceTransformWithLabels(
         (~valid).view(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL

@@ -41,14 +41,16 @@ def depth_faults(
     """
     known, found, real = log_depths(prediction, truth)
     sigma = DETAIL * max(known.shape)
-    detail, true = _details(found, known, sigma), _details(real, known, sigma)
+    detail = _details(found, known, sigma)
+    true = _details(real, known, sigma)
     middle = np.median(real[known]) if known.any() else 0.0
     new = detail - true
     for box, part in worst_regions(np.abs(found - real), known, LEAST):
         inside = part & known
         change = (found - real)[inside]
         weight = np.minimum(np.abs(change) / np.log(RATIO), 1).sum()
-        ours, theirs = found[inside] - middle, real[inside] - middle
+        ours = found[inside] - middle
+        theirs = real[inside] - middle
         product = np.mean(ours * theirs) - ours.mean() * theirs.mean()
         parallel = product > PARALLEL * np.std(ours) * np.std(theirs)
         if np.mean(ours * theirs < 0) > 0.5 and not parallel:

@@ -56,8 +56,9 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     }
 
 
-# Return the log of the mean absolute Laplacian, clipped at 0.1, where the map is known.
 def _noise(fine: Plane, known: np.ndarray) -> float:
+    """Return the log of the mean absolute Laplacian, clipped at 0.1, where the map is
+    known."""
     response = np.abs(cv2.Laplacian(fine, cv2.CV_32F))[known]
     return (
         float(np.log(np.mean(np.minimum(response, 0.1)) + 1e-4))
@@ -66,8 +67,9 @@ def _noise(fine: Plane, known: np.ndarray) -> float:
     )
 
 
-# Return the correlation of nearness with the row; positive if the bottom of the image is near.
 def _trend(small: Plane, seen: np.ndarray) -> float:
+    """Return the correlation of nearness with the row; positive if the bottom of the
+    image is near."""
     rows = np.broadcast_to(
         np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape
     )[seen]
@@ -77,18 +79,17 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
     return float(np.corrcoef(rows, values)[0, 1])
 
 
-# Return the mean share of the map's local variance that the image's lightness explains.
 def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
+    """Return the mean share of the map's local variance that the image's lightness
+    explains."""
     guide = view.lab[..., 0]
     mean, light, both, squared, own = (
         np.asarray(cv2.blur(plane, WINDOW))
         for plane in (small, guide, small * guide, guide * guide, small * small)
     )
-    covariance, variance, local = (
-        both - mean * light,
-        squared - light * light,
-        own - mean * mean,
-    )
+    covariance = both - mean * light
+    variance = squared - light * light
+    local = own - mean * mean
     share = covariance**2 / np.maximum(variance * local, 1e-4)
     return float(np.clip(share, 0, 1)[seen].mean()) if seen.any() else 0.0
 
@@ -109,7 +110,8 @@ def nearness_of(depth: DepthMap) -> FloatArray:
     """Return the nearness, 0 (far) .. 1 (near), of every k-th pixel, as shown by the encodings; NaN
     where the map is invalid.
     """
-    values, valid = strided(depth.values), strided(depth.valid)
+    values = strided(depth.values)
+    valid = strided(depth.valid)
     if not valid.any():
         return np.full(values.shape, np.nan)
     low, high = np.percentile(values[valid], [2, 98])

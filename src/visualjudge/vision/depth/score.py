@@ -94,7 +94,8 @@ def log_depths(
     depth, aligned by the median, and of the true depth, H×W; 0 elsewhere.
     """
     both = _positive(prediction) & _positive(truth)
-    found, real = np.zeros(both.shape), np.zeros(both.shape)
+    found = np.zeros(both.shape)
+    real = np.zeros(both.shape)
     if both.any():
         depth = _depth(truth, both)
         real[both] = np.log(depth)

@@ -35,12 +35,10 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
     None if it is outside.
     """
     height, width = size
-    x1, y1, x2, y2 = (
-        max(0.0, box[0]),
-        max(0.0, box[1]),
-        min(float(width), box[2]),
-        min(float(height), box[3]),
-    )
+    x1 = max(0.0, box[0])
+    y1 = max(0.0, box[1])
+    x2 = min(float(width), box[2])
+    y2 = min(float(height), box[3])
     if x2 <= x1 or y2 <= y1:
         return None
     left, right = _pixels(x1, x2, width)
@@ -48,9 +46,9 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
     return left, top, right, bottom
 
 
-# Return the first pixel and one past the last; an extent that rounds to zero becomes the pixel at
-# its centre.
 def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
+    """Return the first pixel and one past the last; an extent that rounds to zero
+    becomes the pixel at its centre."""
     if round(end) > round(start):
         return round(start), round(end)
     first = min(int((start + end) / 2), length - 1)
@@ -60,7 +58,8 @@ def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
 def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
     """Draw the border of ``box``, ``width`` pixels wide, inside its extent."""
     x1, y1, x2, y2 = box
-    across, down = min(width, x2 - x1), min(width, y2 - y1)
+    across = min(width, x2 - x1)
+    down = min(width, y2 - y1)
     for left, top, right, bottom in (
         (x1, y1, x2, y1 + down),
         (x1, y2 - down, x2, y2),
@@ -78,8 +77,10 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
     of the same colour.
     """
     height, across = pixels.shape[:2]
-    x1, y1 = max(0, box[0] - width), max(0, box[1] - width)
-    x2, y2 = min(across, box[2] + width), min(height, box[3] + width)
+    x1 = max(0, box[0] - width)
+    y1 = max(0, box[1] - width)
+    x2 = min(across, box[2] + width)
+    y2 = min(height, box[3] + width)
     rows = _dashes(x2 - x1, width, min(width, y2 - y1))
     columns = np.ascontiguousarray(_dashes(y2 - y1, width, min(width, x2 - x1)).T)
     flat = _flat((1, max(rows.size, columns.size)), color).reshape(-1)
@@ -92,10 +93,10 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
         cv2.copyTo(flat[: side.size].reshape(side.shape), dashes, side)
 
 
-# Return a (rows, length) uint8 array that is 1 within dashes. Dashes are 4 widths long and gaps
-# about 3; both ends have a dash, so that corners close.
 @lru_cache(maxsize=4096)
 def _dashes(length: int, width: int, rows: int) -> NDArray[np.uint8]:
+    """Return a (rows, length) uint8 array that is 1 within dashes. Dashes are 4 widths
+    long and gaps about 3; both ends have a dash, so that corners close."""
     dash = 4 * width
     marks = np.zeros((rows, length), dtype=np.uint8)
     if length <= 2 * dash:
@@ -122,15 +123,14 @@ def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -
     _lay(pixels[mask.window], base[mask.window], flat, opacity, mask.crop)
 
 
-# Return (height, width) pixels of ``color``, filled row by row, which is far faster than by pixel.
 def _flat(shape: tuple[int, ...], color: RGB) -> Pixels:
+    """Return (height, width) pixels of ``color``, filled row by row, which is far
+    faster than by pixel."""
     rows = np.empty((shape[0], 3 * shape[1]), dtype=np.uint8)
     rows[:] = np.tile(np.array(color, dtype=np.uint8), shape[1])
     return rows.reshape(shape[0], shape[1], 3)
 
 
-# Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels`` where ``where`` is
-# not 0.
 def _lay(
     pixels: Pixels,
     base: Pixels,
@@ -138,6 +138,8 @@ def _lay(
     opacity: float,
     where: NDArray[np.generic],
 ) -> None:
+    """Blend ``flat`` over ``base`` at ``opacity``, and write the result to ``pixels``
+    where ``where`` is not 0."""
     mixed = (
         flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
     )

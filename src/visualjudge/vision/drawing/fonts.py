@@ -116,8 +116,8 @@ def face(font: int, size: int, shaped: bool) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(file), size, index, layout_engine=engine)
 
 
-# Yield each letter with its font; None means the font of the preceding letter.
 def _placed(text: str) -> Iterator[tuple[int | None, str]]:
+    """Yield each letter with its font; None means the font of the preceding letter."""
     for letter in text:
         if letter.isspace() or unicodedata.category(letter) in ("Mn", "Mc", "Cf"):
             yield None, letter

@@ -95,7 +95,8 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     covered by several masks counts for each of them.
     """
     cell = cell_side(size)
-    rows, cols = -(-size[0] // cell), -(-size[1] // cell)
+    rows = -(-size[0] // cell)
+    cols = -(-size[1] // cell)
     best = np.zeros((rows, cols), dtype=np.intp)
     covered = np.zeros(size, dtype=np.uint8)
     for mask in masks:
@@ -107,8 +108,10 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     for number, mask in enumerate(masks, start=1):
         if mask.crop.size == 0:
             continue
-        top, left = mask.top // cell, mask.left // cell
-        bottom, right = -(-mask.xyxy[3] // cell), -(-mask.xyxy[2] // cell)
+        top = mask.top // cell
+        left = mask.left // cell
+        bottom = -(-mask.xyxy[3] // cell)
+        right = -(-mask.xyxy[2] // cell)
         here = np.s_[top:bottom, left:right]
         offset = mask.top - top * cell, mask.left - left * cell
         count = _counts(
@@ -120,11 +123,11 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     return best
 
 
-# Count the set pixels in each of rows×cols cells; the crop begins (down, across) pixels from the
-# corner of the first cell.
 def _counts(
     crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int
 ) -> NDArray[np.intp]:
+    """Count the set pixels in each of rows×cols cells; the crop begins (down, across)
+    pixels from the corner of the first cell."""
     whole = np.zeros((rows * cell, cols * cell), dtype=np.uint8)
     whole[down : down + crop.shape[0], across : across + crop.shape[1]] = crop
     narrow = np.uint8 if cell < 256 else np.uint32  # holds the sum of a cell's column
@@ -151,7 +154,8 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
         colors, legend = _label_legend(None if style.region else scene.classes, grid)
         fills = {number: colors[label] for number, label in grid.labels.items()}
     else:
-        colors, legend = {}, _index_legend(grid)
+        colors = {}
+        legend = _index_legend(grid)
         fills = {number: color_at(number - 1) for number in grid.labels}
     tiles, covers = _tiles(grid, fills)
     if style.canvas == "black":
@@ -181,11 +185,12 @@ def _index_legend(grid: Grid) -> str | None:
     return "Legend: " + ", ".join(told)
 
 
-# Return, for each number, a cell in its colour with the number written in it, and a mask that is 0
-# where the cell is blended with the photograph, that is, outside the digits. Number 0 is black.
 def _tiles(
     grid: Grid, fills: Mapping[int, RGB]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return, for each number, a cell in its colour with the number written in it, and
+    a mask that is 0 where the cell is blended with the photograph, that is, outside the
+    digits. Number 0 is black."""
     cell = grid.cell
     tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
     covers = np.zeros(tiles.shape[:3], dtype=np.uint8)
@@ -199,10 +204,10 @@ def _tiles(
     return tiles, covers
 
 
-# Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time.
 def _mix(
     pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]
 ) -> None:
+    """Blend the cells over ``pixels`` at 0.5, in place, a band of rows at a time."""
     filled = np.ones_like(covers)
     filled[0] = 0
     rows = max(1, _PIXELS_AT_ONCE // (pixels.shape[1] * grid.cell))
@@ -216,10 +221,11 @@ def _mix(
         cv2.copyTo(mixed, _spread(filled, index, size), here)
 
 
-# Place the tiles given by ``index`` side by side, cropped to (height, width) ``size``.
 def _spread(
     tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size
 ) -> NDArray[np.uint8]:
+    """Place the tiles given by ``index`` side by side, cropped to (height, width)
+    ``size``."""
     side = tiles.shape[1]
     lines = tiles.reshape(len(tiles) * side, -1)
     which = (index[:, None] * side + np.arange(side)[:, None]).reshape(
@@ -230,10 +236,10 @@ def _spread(
     return np.ascontiguousarray(whole[:, : size[1]])
 
 
-# Return (cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey values
-# that replace it.
 @lru_cache(maxsize=2048)
 def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return (cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and
+    the grey values that replace it."""
     ink = _digits(number, side)
     reach = max(1, round(side / 32))
     shape = cv2.MORPH_ELLIPSE if reach > 1 else cv2.MORPH_CROSS
@@ -244,16 +250,18 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
     return cover, ink
 
 
-# Draw a number in the middle of a side×side tile, as large as the margins allow.
 def _digits(number: str, side: int) -> NDArray[np.uint8]:
+    """Draw a number in the middle of a side×side tile, as large as the margins allow."""
     for font in range(round(0.85 * side), 3, -1):
         bitmap = text_bitmap(number, font)
-        ys, xs = np.flatnonzero(bitmap.any(axis=1)), np.flatnonzero(bitmap.any(axis=0))
+        ys = np.flatnonzero(bitmap.any(axis=1))
+        xs = np.flatnonzero(bitmap.any(axis=0))
         ink = bitmap[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]
         if ink.shape[1] <= 0.8 * side and ink.shape[0] <= 0.7 * side:
             break
     tile = np.zeros((side, side), dtype=np.uint8)
-    top, left = max(0, (side - ink.shape[0]) // 2), max(0, (side - ink.shape[1]) // 2)
+    top = max(0, (side - ink.shape[0]) // 2)
+    left = max(0, (side - ink.shape[1]) // 2)
     shown = ink[:side, :side]
     tile[top : top + shown.shape[0], left : left + shown.shape[1]] = shown
     return tile

@@ -146,9 +146,9 @@ def ink_on(color: RGB) -> RGB:
     return BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else WHITE
 
 
-# Return saturated colours, (n, 3) float, drawn with a fixed seed.
 @lru_cache(maxsize=1)
 def _candidates() -> FloatArray:
+    """Return saturated colours, (n, 3) float, drawn with a fixed seed."""
     drawn = rng_for(0, "palette candidates").integers(0, 256, (_CANDIDATES, 3))
     saturated: FloatArray = drawn[np.ptp(drawn, axis=1) >= _MIN_CHROMA].astype(
         np.float64
@@ -161,10 +161,10 @@ def _generated(number: int) -> tuple[RGB, ...]:
     return _farthest(-(-(number + 1) // 64) * 64)[: number + 1]
 
 
-# Return the palette, then ``count - 32`` candidates, each the farthest in RGB from all earlier
-# colours, some 3,000 of which differ.
 @lru_cache(maxsize=8)
 def _farthest(count: int) -> tuple[RGB, ...]:
+    """Return the palette, then ``count - 32`` candidates, each the farthest in RGB from
+    all earlier colours, some 3,000 of which differ."""
     chosen = [color for _, color in PALETTE]
     pool = _candidates()
     nearest = np.full(len(pool), np.inf)
@@ -178,14 +178,15 @@ def _farthest(count: int) -> tuple[RGB, ...]:
     return tuple(chosen)
 
 
-# Return the first ``count`` random colours, with a minimum distance that shrinks if it cannot be
-# kept.
 @lru_cache(maxsize=8)
 def _random_colors(count: int) -> tuple[RGB, ...]:
+    """Return the first ``count`` random colours, with a minimum distance that shrinks
+    if it cannot be kept."""
     rng = rng_for(0, "random class colours")
     chosen: list[RGB] = []
     drawn: list[list[int]] = []
-    apart, misses = _RANDOM_APART, 0
+    apart = _RANDOM_APART
+    misses = 0
     while len(chosen) < count:
         if not drawn:
             drawn = rng.integers(0, 256, (1024, 3)).tolist()[::-1]
@@ -198,7 +199,8 @@ def _random_colors(count: int) -> tuple[RGB, ...]:
             chosen.append((red, green, blue))
             misses = 0
         elif (misses := misses + 1) > 200:
-            apart, misses = apart * 0.8, 0
+            apart = apart * 0.8
+            misses = 0
     return tuple(chosen)
 
 

@@ -56,7 +56,8 @@ def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
     patches = [
         (anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines
     ]
-    taken, gap = _Taken(size), line_width(size)
+    taken = _Taken(size)
+    gap = line_width(size)
     for anchor, patch in patches:
         if _hidden_by(anchor, patch):
             taken.add(anchor.box)
@@ -83,7 +84,8 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     All texts of one size have the same height, unless glyphs of another font extend beyond it.
     """
     ascent, descent = face(0, font, False).getmetrics()
-    pad_x, pad_y = max(2, font // 4), max(1, font // 10)
+    pad_x = max(2, font // 4)
+    pad_y = max(1, font // 10)
     top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
     parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
     beyond = [
@@ -106,8 +108,9 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     return bitmap
 
 
-# Return the letter size for the image, reduced if the tags would cover too much of it.
 def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
+    """Return the letter size for the image, reduced if the tags would cover too much of
+    it."""
     # 2.6 % of the geometric mean of the sides
     font = int(max(10, round(0.026 * float(size[0] * size[1]) ** 0.5)))
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
@@ -120,10 +123,10 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
     )
 
 
-# Return the text and letter size of a label that fit the image: first smaller letters, then a
-# shorter text; None if not even one letter fits.
 @lru_cache(maxsize=4096)
 def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
+    """Return the text and letter size of a label that fit the image: first smaller
+    letters, then a shorter text; None if not even one letter fits."""
     text = words(label)
     for smaller in range(font, _SMALLEST - 1, -1):
         bitmap = text_bitmap(text, smaller)
@@ -138,8 +141,9 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
     return None
 
 
-# Return whether a tag of this size could cover half of the object, which is then kept free of tags.
 def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
+    """Return whether a tag of this size could cover half of the object, which is then
+    kept free of tags."""
     x1, y1, x2, y2 = anchor.box
     return (
         not anchor.centered
@@ -147,33 +151,35 @@ def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
     )
 
 
-# Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white.
 @lru_cache(maxsize=512)
 def _patch(text: str, font: int, color: RGB) -> np.ndarray:
+    """Return the tag's pixels, h×w×3 uint8: mixtures of its colour with black or white."""
     table = np.rint(np.linspace(color, ink_on(color), 256)).astype(np.uint8)
     patch: np.ndarray = table[text_bitmap(text, font)]
     patch.setflags(write=False)
     return patch
 
 
-# Return positions (x, y) for the corner of a tag of ``shape`` inside the image, best first. For a
-# box: above its corners, below, inside at the corners, beside; for a centred tag: the middle, then
-# around it.
 def _spots(
     anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int
 ) -> Iterator[Point]:
+    """Return positions (x, y) for the corner of a tag of ``shape`` inside the image,
+    best first. For a box: above its corners, below, inside at the corners, beside; for
+    a centred tag: the middle, then around it."""
     high, wide = shape[:2]
     corners = (
         _around_middle(anchor.box, high, wide)
         if anchor.centered
         else _around_box(anchor.box, high, wide, size, gap)
     )
-    right, bottom = size[1] - wide, size[0] - high
+    right = size[1] - wide
+    bottom = size[0] - high
     return ((min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners)
 
 
 def _around_middle(box: Box, high: int, wide: int) -> Iterator[Point]:
-    x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
+    x = (box[0] + box[2] - wide) // 2
+    y = (box[1] + box[3] - high) // 2
     yield x, y
     rows = (-1, 1, -2, 2, -3, 3)
     yield from (
@@ -185,7 +191,9 @@ def _around_box(
     box: Box, high: int, wide: int, size: Size, gap: int
 ) -> Iterator[Point]:
     x1, y1, x2, y2 = box
-    above, below, right = y1 - high - gap, y2 + gap, x2 - wide
+    above = y1 - high - gap
+    below = y2 + gap
+    right = x2 - wide
     yield from (
         (x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)
     )
@@ -223,7 +231,8 @@ class _Taken:
         """Return the first of ``spots`` that covers nothing, otherwise the one that covers
         least.
         """
-        least, best = -1, (0, 0)
+        least = -1
+        best = (0, 0)
         for x, y in spots:
             covered = int(
                 np.count_nonzero(
@@ -233,7 +242,8 @@ class _Taken:
             if covered == 0:
                 return x, y
             if least < 0 or covered < least:
-                least, best = covered, (x, y)
+                least = covered
+                best = (x, y)
         return best
 
     def _window(self, x1: int, y1: int, x2: int, y2: int) -> tuple[slice, slice]:

@@ -84,8 +84,9 @@ def graded(
     return kept if len(kept) > with_truth else []
 
 
-# Keep equally many severities below and above ½, in pairs from the outside inwards.
 def _balanced(group: list[Graded]) -> list[Graded]:
+    """Keep equally many severities below and above ½, in pairs from the outside
+    inwards."""
     low = [item for item in group if item.severity < 0.5]
     high = [item for item in group if item.severity > 0.5]
     n = min(len(low), len(high))

@@ -64,7 +64,9 @@ def side(severity: float, levels: int, rng: Rng) -> int:
     severe one in as many pairs as there are milder severities: starting from the most severe, each
     goes to the side with fewer pairs. ``rng`` may swap the sides.
     """
-    pairs, chosen, first = [0, 0], 0, int(rng.integers(2))
+    pairs = [0, 0]
+    chosen = 0
+    first = int(rng.integers(2))
     for milder in range(levels - 1, min(levels - 1, int(severity * levels)) - 1, -1):
         chosen = int(pairs[0] > pairs[1])
         pairs[chosen] += milder
@@ -128,10 +130,8 @@ class ItemErrors:
         """
         items, places = self._traded(truth, severity, scene, rng, lambda n: range(n))
         like = truth.items[int(rng.integers(len(truth.items)))]
-        box, target = (
-            self.moves.box(like),
-            elsewhere(self.moves.box(like), scene.size, rng, places),
-        )
+        box = self.moves.box(like)
+        target = elsewhere(self.moves.box(like), scene.size, rng, places)
         extra = self.moves.shifted(like, target[0] - box[0], target[1] - box[1])
         return truth.with_items([*items, extra] if items else truth.items)
 
@@ -191,8 +191,6 @@ class ItemErrors:
     def _rough(self, items: Iterable[Any], scene: ErrorScene, rng: Rng) -> list[Any]:
         return [self.moves.rough(item, scene, rng) for item in items]
 
-    # Return the items to be ``shown`` of the n that have decoys, some of them at their decoys, and
-    # the places of all items and decoys. An item has the same small error at either place.
     def _traded(
         self,
         truth: Items,
@@ -201,6 +199,9 @@ class ItemErrors:
         rng: Rng,
         shown: Callable[[int], Iterable[int]],
     ) -> tuple[list[Any], list[Xyxy]]:
+        """Return the items to be ``shown`` of the n that have decoys, some of them at
+        their decoys, and the places of all items and decoys. An item has the same small
+        error at either place."""
         places = [self.moves.box(item) for item in truth.items]
         chosen = side(severity, scene.levels, rng)
         kept: list[tuple[Any, FloatArray]] = []
@@ -219,11 +220,12 @@ class ItemErrors:
             for k, item in zip(numbers, rough, strict=True)
         ], places
 
-    # Return two steps (x, y) that move item ``number`` of ``taken`` to places on the image without
-    # an object; None if there is no room or the item overlaps another.
     def _decoys(
         self, number: int, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng
     ) -> list[FloatArray] | None:
+        """Return two steps (x, y) that move item ``number`` of ``taken`` to places on
+        the image without an object; None if there is no room or the item overlaps
+        another."""
         x1, y1, x2, y2 = taken[number]
         others = [place for k, place in enumerate(taken) if k != number]
         if not inside(taken[number], scene.size) or any(
@@ -327,9 +329,11 @@ def two_sides(
     return (int(one), int(two)) if told[one, two] <= MOST_TOLD else None
 
 
-# Return how far n boxes (n×4) can move along a unit vector without reaching the border.
 def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
-    (height, width), near = size, NEAR_BORDER * max(size)
+    """Return how far n boxes (n×4) can move along a unit vector without reaching the
+    border."""
+    near = NEAR_BORDER * max(size)
+    (height, width) = size
     limits = [
         (width - near - corners[:, 2].max()) / way[0] if way[0] > 1e-9 else np.inf,
         (corners[:, 0].min() - near) / -way[0] if way[0] < -1e-9 else np.inf,

@@ -64,7 +64,8 @@ def reach(similarity: Callable[[float], float], target: float) -> float:
     """
     if similarity(1.0) >= target:
         return 1.0
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if similarity(middle) > target else (low, middle)
@@ -92,7 +93,8 @@ def elsewhere(
         scale = rng.uniform(0.6, 1.1)
         w = min((box[2] - box[0]) * scale, width * 0.8)
         h = min((box[3] - box[1]) * scale, height * 0.8)
-        x, y = rng.uniform(0, width - w), rng.uniform(0, height - h)
+        x = rng.uniform(0, width - w)
+        y = rng.uniform(0, height - h)
         tries.append((x, y, x + w, y + h))
     return min(
         tries,

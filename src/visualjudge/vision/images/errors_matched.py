@@ -13,7 +13,8 @@ from visualjudge.vision.images.record import WholeImage
 # Severity of the error that all options of a pair share.
 MILD = 0.3
 # Largest displacement, and the scale of its variation, as shares of the longer side.
-REACH, GRAIN = 0.03, 0.15
+REACH = 0.03
+GRAIN = 0.15
 
 
 def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
@@ -36,8 +37,8 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     return matched
 
 
-# Displace an image smoothly, except at the border.
 def _bent(found: WholeImage, severity: float, rng: Rng) -> WholeImage:
+    """Displace an image smoothly, except at the border."""
     height, width = found.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)

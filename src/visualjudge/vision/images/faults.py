@@ -44,7 +44,8 @@ def image_faults(
     by 64 grey levels and at most 1. ``given`` is the degraded image; without it, ``residual`` is
     not seen.
     """
-    found, real = prediction.pixels, truth.pixels
+    found = prediction.pixels
+    real = truth.pixels
     if found.shape != real.shape:
         return
     error = found.astype(np.float64) - real
@@ -77,8 +78,9 @@ def _share(error: FloatArray, change: FloatArray) -> float:
     return product**2 / max(energy, 1e-9)
 
 
-# Return the share of the difference that an affine change of each channel explains.
 def _recoloured(error: FloatArray, real: Pixels) -> float:
+    """Return the share of the difference that an affine change of each channel
+    explains."""
     light = real - real.mean(axis=(0, 1))
     slope = (error * light).sum(axis=(0, 1)) / ((light**2).sum(axis=(0, 1)) + 1e-9)
     left = error - error.mean(axis=(0, 1)) - slope * light

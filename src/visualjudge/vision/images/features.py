@@ -79,8 +79,8 @@ def _blurred(plane: Plane, sigma: float) -> Plane:
     return np.asarray(cv2.GaussianBlur(plane, (0, 0), sigma))
 
 
-# Measured once for all options of a question.
 def _source_of(given: Given) -> Source:
+    """Measured once for all options of a question."""
     return measured(cast("Pixels", given.image))
 
 
@@ -90,13 +90,15 @@ def image_look(found: WholeImage, given: Given) -> Features:
     """
     if given.image is None:
         return NOTHING
-    output, source = measured(found.pixels), given.once(_source_of)
+    output = measured(found.pixels)
+    source = given.once(_source_of)
     return quality_features(output) | agreement(output, source) | _gains(output, source)
 
 
 def quality_features(output: Source) -> dict[str, float]:
     """Return the features that depend only on the image itself."""
-    lab, focus = output.small, output.sharp - output.structure
+    lab = output.small
+    focus = output.sharp - output.structure
     return {
         "noise": float(np.log1p(noise_sigma(output.gray))),
         "flat_noise": _flat_noise(output.gray, output.smooth),
@@ -127,9 +129,9 @@ def agreement(output: Source, given: Source) -> dict[str, float]:
     }
 
 
-# Measure the gain in sharpness and, if sizes agree, specks left from the input and changes
-# elsewhere.
 def _gains(output: Source, given: Source) -> dict[str, float]:
+    """Measure the gain in sharpness and, if sizes agree, specks left from the input and
+    changes elsewhere."""
     gain = min(output.sharp - given.sharp, 1.0)
     if output.pixels.shape != given.pixels.shape:
         return {"gain": gain, "left": 0.0, "collateral": 0.0, "lost": 0.0}
@@ -149,19 +151,21 @@ def _log_mean(plane: np.ndarray, where: BoolArray) -> float:
     return float(np.log1p(plane[where].mean())) if where.any() else 0.0
 
 
-# Return the mean local correlation of lightness, the structure term of SSIM (Wang et al., TIP
-# 2004).
 def _structure(one: np.ndarray, two: np.ndarray) -> float:
+    """Return the mean local correlation of lightness, the structure term of SSIM (Wang
+    et al., TIP 2004)."""
     size = (9, 9)
-    first, second = cv2.blur(one, size), cv2.blur(two, size)
+    first = cv2.blur(one, size)
+    second = cv2.blur(two, size)
     covariance = cv2.blur(one * two, size) - first * second
     own = np.maximum(cv2.blur(one * one, size) - first * first, 0)
     other = np.maximum(cv2.blur(two * two, size) - second * second, 0)
     return float(((covariance + 1) / (np.sqrt(own * other) + 1)).mean())
 
 
-# Return the log of the mean difference from the smoothed image, in the flatter half of the image.
 def _flat_noise(gray: Plane, smooth: Plane) -> float:
+    """Return the log of the mean difference from the smoothed image, in the flatter
+    half of the image."""
     slope = cv2.magnitude(
         cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
     )
@@ -169,9 +173,9 @@ def _flat_noise(gray: Plane, smooth: Plane) -> float:
     return _log_mean(np.abs(gray - smooth), flat)
 
 
-# Return the log ratio of the steps across an 8-pixel grid to the steps elsewhere (after Wang et
-# al., ICIP 2000).
 def _blockiness(gray: np.ndarray) -> float:
+    """Return the log ratio of the steps across an 8-pixel grid to the steps elsewhere
+    (after Wang et al., ICIP 2000)."""
     ratios = []
     for axis in (0, 1):
         steps = np.abs(np.diff(gray, axis=axis)).mean(axis=1 - axis)

@@ -9,7 +9,8 @@ from visualjudge.core.records import Pixels
 from visualjudge.vision.images.record import WholeImage
 
 # PSNR in decibels that counts as 0, and the range from there to 1.
-PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
+PSNR_FLOOR = 15.0
+PSNR_RANGE = 25.0
 
 
 def ssim(prediction: WholeImage, truth: WholeImage) -> float:
@@ -75,7 +76,8 @@ def psnr_note(_pairs: object, _options: object) -> tuple[str]:
 
 
 def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
-    found, real = prediction.pixels, truth.pixels
+    found = prediction.pixels
+    real = truth.pixels
     if found.shape != real.shape:
         raise DataError(
             f"image: must match the clean image size {real.shape[:2]} (height, width), got "

@@ -89,7 +89,8 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     """Fill classes, largest first, with palette colours or random colours from a fixed seed."""
     merged = scene.once(merged_by_label)
-    labels, layers = list(merged), scene.once(_class_layers)
+    labels = list(merged)
+    layers = scene.once(_class_layers)
     drawn = (random_color_at, random_name_at) if style.colors == "random" else ()
     colors, legend = label_colors(scene.classes, labels, *drawn)
     base = scene.canvas("black") if style.canvas == "black" else scene.image
@@ -129,16 +130,15 @@ def inner_square(mask: Mask) -> Box:
     step = max(1, -(-max(height, width) // _COARSE))
     small = np.ascontiguousarray(mask.crop[step // 2 :: step, step // 2 :: step])
     if not small.any():
-        small, step = mask.crop, 1
+        small = mask.crop
+        step = 1
     framed = cv2.copyMakeBorder(
         small.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0,)
     )
     depth = cv2.distanceTransform(framed, cv2.DIST_C, 3)
     _, reach, _, (col, row) = cv2.minMaxLoc(depth)
-    x, y = (
-        mask.left + (col - 1) * step + step // 2,
-        mask.top + (row - 1) * step + step // 2,
-    )
+    x = mask.left + (col - 1) * step + step // 2
+    y = mask.top + (row - 1) * step + step // 2
     half = max(0, int((reach - 0.5) * step))
     return x - half, y - half, x + half + 1, y + half + 1
 

@@ -173,10 +173,11 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
     return np.count_nonzero(first & second) / union if union else 1.0
 
 
-# Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 × severity.
 def _bisected(
     mask: Mask, severity: float, changed: Callable[[float], BoolArray]
 ) -> Mask:
+    """Return ``changed(t)`` at the t that lowers the IoU with ``mask`` to 1 − 0.55 ×
+    severity."""
     dense = mask.dense()
     share = reach(lambda t: _iou(dense, changed(t)), 1 - (1 - LOWEST_IOU) * severity)
     return mask_from_array(changed(share))
@@ -222,7 +223,8 @@ def wobbled(mask: Mask, severity: float, rng: Rng) -> Mask:
 
 def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
     x1, y1, x2, y2 = (round(v) for v in box)
-    width, height = max(1, x2 - x1), max(1, y2 - y1)
+    width = max(1, x2 - x1)
+    height = max(1, y2 - y1)
     crop = cv2.resize(
         mask.crop.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST
     )

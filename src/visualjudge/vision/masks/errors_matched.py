@@ -13,7 +13,10 @@ from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 # Severities of the errors that all options of a pair share.
-ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
+ROUGH = 0.25
+UNEVEN = 0.6
+EATEN = 0.35
+MILD = 0.35
 
 
 def _box(item: Instance) -> Xyxy:

@@ -46,14 +46,16 @@ def instance_faults(
     )
 
 
-# Return "localization" if moving the mask's centre to that of the ground truth at least halves
-# what is lost, otherwise "boundary".
 def _shifted(item: Instance, real: Instance) -> str:
-    mask, other = item.mask.dense(), real.mask.dense()
+    """Return "localization" if moving the mask's centre to that of the ground truth at
+    least halves what is lost, otherwise "boundary"."""
+    mask = item.mask.dense()
+    other = real.mask.dense()
     down, across = np.argwhere(other).mean(axis=0) - np.argwhere(mask).mean(axis=0)
     move = np.array([[1, 0, round(across)], [0, 1, round(down)]], dtype=np.float32)
     moved = cv2.warpAffine(mask.astype(np.uint8), move, mask.shape[::-1]) > 0
-    left, before = 1 - _iou(moved, other), 1 - _iou(mask, other)
+    left = 1 - _iou(moved, other)
+    before = 1 - _iou(mask, other)
     return "localization" if left <= before / 2 else "boundary"
 
 
@@ -71,7 +73,8 @@ def semantic_faults(
     longer side, is ``boundary``. A region of a label that the ground truth lacks is ``background``
     if it covers several labels. Pixels without a label in the ground truth are ignored.
     """
-    real, found = truth.union_by_label(), prediction.union_by_label()
+    real = truth.union_by_label()
+    found = prediction.union_by_label()
     empty = np.zeros(truth.size, dtype=np.bool_)
     labelled = np.logical_or.reduce([empty, *real.values()])
     total = float(np.count_nonzero(labelled))
@@ -102,15 +105,20 @@ def referring_faults(
     """Yield the fault of a referred region, if it has any; its weight is the share of COCO's
     thresholds that the IoU does not reach.
     """
-    (item,), (real,) = prediction.items, truth.items
-    mask, other = item.mask.dense(), real.mask.dense()
+    (item,) = prediction.items
+    (real,) = truth.items
+    mask = item.mask.dense()
+    other = real.mask.dense()
     wrong = mask & ~other
     apart = [part for _, part in regions(mask) if not (part & other).any()]
     strange = np.logical_or.reduce([np.zeros_like(mask), *apart])
     if 2 * np.count_nonzero(strange) > np.count_nonzero(wrong):
-        kind, place = "wrong_instance", mask_from_array(strange).box
+        kind = "wrong_instance"
+        place = mask_from_array(strange).box
     elif np.count_nonzero(wrong) <= (1 - INSIDE) * np.count_nonzero(mask):
-        kind, place = "missed", mask_from_array(other & ~mask).box
+        kind = "missed"
+        place = mask_from_array(other & ~mask).box
     else:
-        kind, place = _shifted(item, real), around(item.mask.box, real.mask.box)
+        kind = _shifted(item, real)
+        place = around(item.mask.box, real.mask.box)
     yield Fault(kind, place, lost(region_iou(prediction, truth)))

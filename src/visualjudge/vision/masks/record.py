@@ -172,7 +172,8 @@ def read_region(payload: Payload, reading: ReadContext) -> Masks:
 
 
 def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Masks:
-    read, size = [], reading.size
+    read = []
+    size = reading.size
     for k, item in enumerate(items):
         where = f"{name}[{k}]" if name else ""
         field = f"{where}.segmentation" if where else "segmentation"

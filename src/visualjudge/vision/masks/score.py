@@ -60,7 +60,8 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
     _same_size(prediction, truth)
     if not any(item.mask.area for item in truth.items):
         return 1.0 if not any(item.mask.area for item in prediction.items) else 0.0
-    real, found = truth.union_by_label(), prediction.union_by_label()
+    real = truth.union_by_label()
+    found = prediction.union_by_label()
     labelled = np.logical_or.reduce(list(real.values()))
     values = []
     for label in sorted(real.keys() | found.keys()):
@@ -75,7 +76,8 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
 def region_iou(prediction: Masks, truth: Masks) -> float:
     """Return the IoU of a referred region, 0..1; 1 if both are empty."""
     _same_size(prediction, truth)
-    (found,), (real,) = prediction.items, truth.items
+    (found,) = prediction.items
+    (real,) = truth.items
     if not found.mask.area and not real.mask.area:
         return 1.0
     return float(mask_ious([found.mask], [real.mask])[0, 0])

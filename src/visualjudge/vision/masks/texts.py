@@ -46,9 +46,9 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     return [one + [one[-1]] * max(0, 3 - len(one)) for one in polygons]
 
 
-# Return the fewest vertices, (n, 2) int, at any tolerance with IoU ≥ 0.95 between the filled
-# contours.
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the fewest vertices, (n, 2) int, at any tolerance with IoU ≥ 0.95 between
+    the filled contours."""
     left, top, width, height = cv2.boundingRect(contour)
     if width * height < _SMALL:
         return _approximated(contour, _FINEST)
@@ -72,14 +72,16 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
         )
 
     # IoU nearly always falls with the tolerance: from the usual step, to the coarsest sufficient.
-    side, step = area**0.5, _USUAL
+    side = area**0.5
+    step = _USUAL
     best = sufficient(step)
     if best is None:
         while best is None and (step := step + 1) < len(_STEPS):
             best = sufficient(step)
         return _approximated(contour, _FINEST) if best is None else best
     while step and (coarser := sufficient(step - 1)) is not None:
-        best, step = coarser, step - 1
+        best = coarser
+        step = step - 1
     return best
 
 
@@ -90,7 +92,8 @@ def _approximated(contour: NDArray[np.int32], tolerance: float) -> NDArray[np.in
 
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-BACKGROUND, OTHER = ".", "#"
+BACKGROUND = "."
+OTHER = "#"
 
 
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
@@ -141,17 +144,16 @@ def _matrix(grid: Grid) -> str:
     )
 
 
-# Write one symbol per number. If numbers exceed the last symbol, they are renumbered, so that no
-# class is lost while symbols remain.
 def _symbols(grid: Grid) -> str:
+    """Write one symbol per number. If numbers exceed the last symbol, they are
+    renumbered, so that no class is lost while symbols remain."""
     numbers = list(grid.labels)
     if numbers and numbers[-1] > len(SYMBOLS):
-        index, labels = (
-            np.searchsorted([0, *numbers], grid.index),
-            dict(enumerate(grid.labels.values(), start=1)),
-        )
+        index = np.searchsorted([0, *numbers], grid.index)
+        labels = dict(enumerate(grid.labels.values(), start=1))
     else:
-        index, labels = grid.index, dict(grid.labels)
+        index = grid.index
+        labels = dict(grid.labels)
     legend = {
         BACKGROUND: "background",
         **{SYMBOLS[k - 1]: labels[k] for k in labels if k <= len(SYMBOLS)},

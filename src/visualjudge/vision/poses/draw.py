@@ -62,8 +62,8 @@ class _Figure:
     extent: Sequence[float]
 
 
-# Return the persons with at least one keypoint, largest first.
 def _figures(scene: Scene) -> list[_Figure]:
+    """Return the persons with at least one keypoint, largest first."""
     people: tuple[Person, ...] = scene.prediction.items
     found = [_figure(number, person) for number, person in enumerate(people)]
     return sorted(
@@ -87,9 +87,10 @@ def _figure(number: int, person: Person) -> _Figure:
     return _Figure(number, places, limbs, extent)
 
 
-# Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1.
 def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
-    extent, radius = max(figure.extent), point_radius(size, alone=alone)
+    """Return :func:`point_radius`, limited to 3 % of the person's extent; at least 1."""
+    extent = max(figure.extent)
+    radius = point_radius(size, alone=alone)
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
@@ -179,8 +180,8 @@ def _coco_list(_number: int, person: Person) -> list[float]:
     ]
 
 
-# Return (x, y) of each keypoint rounded to one decimal, (0.0, 0.0) if absent.
 def _places(person: Person) -> list[tuple[float, float]]:
+    """Return (x, y) of each keypoint rounded to one decimal, (0.0, 0.0) if absent."""
     xy = person.keypoints[:, :2].tolist()
     return [
         _place(x, y) if there else ABSENT
@@ -188,8 +189,8 @@ def _places(person: Person) -> list[tuple[float, float]]:
     ]
 
 
-# + 0.0 turns a rounded −0.0 into 0.0. A keypoint beside the corner of the image is not written as
-# absent.
 def _place(x: float, y: float) -> tuple[float, float]:
+    """+ 0.0 turns a rounded −0.0 into 0.0. A keypoint beside the corner of the image is
+    not written as absent."""
     place = round(x, 1) + 0.0, round(y, 1) + 0.0
     return place if place != ABSENT else (0.1, 0.0)

@@ -26,7 +26,8 @@ KINDS = {
     "missed": "a keypoint or a person is missing or far away",
     "background": "a person is marked where there is none",
 }
-GOOD, IN_PLACE = 0.85, 0.5
+GOOD = 0.85
+IN_PLACE = 0.5
 # Object keypoint similarity from which a predicted person is compared with a real one.
 SAME_PERSON = 0.1
 _AS_IS = np.arange(17)

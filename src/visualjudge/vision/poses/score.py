@@ -64,11 +64,12 @@ def keypoint_similarity(found: Person, truth: Person, order: IntArray) -> FloatA
     return shares
 
 
-# Return the similarity of n predictions' keypoints, (n, 17, 2) and (n, 17), with those of one ground
-# truth, shape (n, 17): exp(−d² / (2·area·(2σ)²)), 0..1; 0 for a keypoint that either side lacks.
-# Object keypoint similarity is its mean over the truth's labelled keypoints. Source: COCO keypoint
-# evaluation; σ as in pycocotools.
 def _similarity(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
+    """Return the similarity of n predictions' keypoints, (n, 17, 2) and (n, 17), with
+    those of one ground truth, shape (n, 17): exp(−d² / (2·area·(2σ)²)), 0..1; 0 for a
+    keypoint that either side lacks. Object keypoint similarity is its mean over the
+    truth's labelled keypoints. Source: COCO keypoint evaluation; σ as in pycocotools.
+    """
     area = person_area(truth)
     if area <= 0:
         raise DataError(
@@ -93,14 +94,15 @@ def person_area(person: Person) -> float:
         x1, y1, x2, y2 = person.bbox
     elif person.present.any():
         points = person.keypoints[person.present, :2]
-        (x1, y1), (x2, y2) = points.min(axis=0), points.max(axis=0)
+        x1, y1 = points.min(axis=0)
+        x2, y2 = points.max(axis=0)
     else:
         return 0.0
     return float(BOX_TO_AREA * (x2 - x1) * (y2 - y1))
 
 
-# Return the fraction of each person's keypoints that lies in a crowd's box.
 def _shares_in(people: list[Person], crowd: Person) -> list[float]:
+    """Return the fraction of each person's keypoints that lies in a crowd's box."""
     x1, y1, x2, y2 = crowd.bbox or (np.inf,) * 4
     shares = []
     for person in people:

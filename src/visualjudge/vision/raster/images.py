@@ -48,11 +48,13 @@ _TELLS_ORIENTATION = {"exif", "Raw profile type exif", "XML:com.adobe.xmp", "xmp
 _BAND_PIXELS = 2**20
 # Restored images exceed 0 to 1 a little; an image from 0 to 255 exceeds 2, and one from -1 to 1 is
 # below -0.5 where it is dark.
-_DARKEST, _BRIGHTEST = -0.5, 2.0
+_DARKEST = -0.5
+_BRIGHTEST = 2.0
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 # A PNG's numbers of the filter by the row above and of 8-bit RGB.
-_UP, _RGB = 2, 2
+_UP = 2
+_RGB = 2
 # The byte of a PNG that holds its bits per sample.
 _PNG_DEPTH = 24
 _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
@@ -92,9 +94,9 @@ def rgb_of(image: Image.Image) -> Pixels:
     )
 
 
-# Blend transparency over white, in bands of rows, because each step would need memory for the whole
-# image.
 def _over_white(image: Image.Image) -> Pixels:
+    """Blend transparency over white, in bands of rows, because each step would need
+    memory for the whole image."""
     width, height = image.size
     out = np.empty((height, width, 3), dtype=np.uint8)
     rows = max(1, _BAND_PIXELS // max(width, 1))
@@ -105,9 +107,9 @@ def _over_white(image: Image.Image) -> Pixels:
     return out
 
 
-# Return the image rotated by its EXIF orientation, or the same object if it is upright (Pillow
-# would copy it).
 def _upright(image: Image.Image) -> Image.Image:
+    """Return the image rotated by its EXIF orientation, or the same object if it is
+    upright (Pillow would copy it)."""
     turn = _turn(image)
     image.load()
     return image if turn == 1 else ImageOps.exif_transpose(image)
@@ -140,7 +142,8 @@ def pixels_of(image: Any) -> Pixels:
     if array.dtype == np.uint8 and array.shape[2:] == (3,):
         return np.ascontiguousarray(array)
     if np.issubdtype(array.dtype, np.floating):
-        low, high = array.min(), array.max()
+        low = array.min()
+        high = array.max()
         if not (low > _DARKEST and high < _BRIGHTEST):  # false for NaN
             raise DataError(
                 f"an image of {array.dtype} must be from 0 to 1, got {low:g} to {high:g}"
@@ -217,7 +220,8 @@ def image_size(path: str | Place | BinaryIO) -> Size:
         (width, height), turn, _ = _header(str(path), _stamp(path))
     else:
         with opened(path) as image:
-            (width, height), turn = image.size, _turn(image)
+            turn = _turn(image)
+            (width, height) = image.size
     return (
         (width, height) if turn in (5, 6, 7, 8) and _ORIENTED.get() else (height, width)
     )
@@ -228,16 +232,16 @@ def orientation(path: str | Path) -> int:
     return _header(str(path), _stamp(path))[1]
 
 
-# Return the (width, height) as stored, the orientation, and whether the file ends as complete ones
-# do; an import asks several times.
 @lru_cache(maxsize=1 << 14)
 def _header(path: str, _stamp: tuple[int, int]) -> tuple[tuple[int, int], int, bool]:
+    """Return the (width, height) as stored, the orientation, and whether the file ends
+    as complete ones do; an import asks several times."""
     with opened(path) as image:
         return image.size, _turn(image), _ends(image)
 
 
-# Return what changes when a file is written again; zeros if there is none.
 def _stamp(path: str | Path) -> tuple[int, int]:
+    """Return what changes when a file is written again; zeros if there is none."""
     try:
         stated = os.stat(path)  # noqa: PTH116  making a Path takes longer than the call
     except (OSError, ValueError):
@@ -245,9 +249,9 @@ def _stamp(path: str | Path) -> tuple[int, int]:
     return stated.st_mtime_ns, stated.st_size
 
 
-# Return the EXIF orientation, 1 to 8. A PNG's counts only before the pixels, as for viewers; Pillow
-# would decode the image to find others.
 def _turn(image: Image.Image) -> int:
+    """Return the EXIF orientation, 1 to 8. A PNG's counts only before the pixels, as
+    for viewers; Pillow would decode the image to find others."""
     if image.format == "PNG" and image.info.keys().isdisjoint(_TELLS_ORIENTATION):
         return 1
     stated = image.getexif().get(0x0112, 1)
@@ -300,7 +304,8 @@ def check_whole(path: str | Path) -> None:
 
 
 def _ends(image: Image.Image) -> bool:
-    end, file = _ENDS.get(image.format or ""), getattr(image, "fp", None)
+    end = _ENDS.get(image.format or "")
+    file = getattr(image, "fp", None)
     if end is None or file is None:
         return False
     file.seek(-len(end), os.SEEK_END)
@@ -484,9 +489,9 @@ def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
     return path.open() if isinstance(path, Part) else nullcontext(path)
 
 
-# Return the bytes per pixel of the samples as stored. A decoder may convert 16 bits to 8, but reads
-# all of them.
 def _bytes_per_pixel(image: Image.Image) -> int:
+    """Return the bytes per pixel of the samples as stored. A decoder may convert 16
+    bits to 8, but reads all of them."""
     if image.mode in ("I", "F"):
         return 4
     deep = image.mode.startswith("I;16") or any(

@@ -100,7 +100,8 @@ def rows(
 
 
 def _labels(given: Mapping[str, Any], count: int) -> list[str]:
-    stated, classes = given.get("labels"), given.get("classes")
+    stated = given.get("labels")
+    classes = given.get("classes")
     if stated is None and count:
         raise DataError("labels: must be given, one for each item")
     array = array_of(stated)

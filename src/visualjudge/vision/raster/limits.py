@@ -62,7 +62,8 @@ def check_pixels(what: str, shape: Sequence[int], item_bytes: int = 1) -> None:
     """
     if len(shape) < 2 or any(side < 0 for side in shape):
         raise DataError(f"{what} must be H×W, got shape {tuple(shape)}"[:200])
-    number, bound = math.prod(shape), most_pixels()
+    number = math.prod(shape)
+    bound = most_pixels()
     if number > bound * (4 if len(shape) > 2 else 1):
         size = "×".join(map(str, shape))[:100]
         raise DataError(

@@ -97,8 +97,8 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
     return _cropped(coco_mask.decode(whole), coco_mask.to_bbox(whole))
 
 
-# Check a polygon and return it as x, y, x, y, … for native code.
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
+    """Check a polygon and return it as x, y, x, y, … for native code."""
     if len(ring) < 6 or len(ring) % 2:
         raise DataError(
             "a polygon must be a flat list of at least 3 points: x, y, x, y, x, y"
@@ -116,8 +116,8 @@ def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
     return values
 
 
-# Return the number of pixels along a polygon, at least one per point.
 def _outline(ring: NDArray[np.float64]) -> int:
+    """Return the number of pixels along a polygon, at least one per point."""
     points = ring.reshape(-1, 2)
     steps = np.abs(np.roll(points, -1, axis=0) - points).max(axis=1)
     return int(steps.sum()) + len(points)
@@ -138,9 +138,11 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     with opened(path) as image:
         if size is not None and size != image.size[::-1]:
             fields.check_size(str(path), image.size[::-1], size)
-        samples, mode = mask_samples(image), image.mode
+        samples = mask_samples(image)
+        mode = image.mode
     if mode in ("RGBA", "LA"):  # drawn only in the alpha channel, it has no white
-        colours, alpha = samples[:, :, :-1], samples[:, :, -1]
+        colours = samples[:, :, :-1]
+        alpha = samples[:, :, -1]
         if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
             raise DataError(
                 f"{path}: must be black and white, got a mask only in the alpha channel"
@@ -229,9 +231,9 @@ def mask_from_wire(
             )
 
 
-# Return the pixels of the higher of two values, as in a file. Refuse probabilities, soft edges and
-# numbers of instances.
 def _mask_of_two_values(values: NDArray[Any]) -> Mask:
+    """Return the pixels of the higher of two values, as in a file. Refuse
+    probabilities, soft edges and numbers of instances."""
     distinct = [] if values.dtype == np.bool_ else distinct_values(values)
     if len(distinct) > 2 or not np.isfinite(distinct).all():
         raise DataError(
@@ -269,8 +271,9 @@ def packed_rle(mask: Mask) -> Json:
     return dict(coco_mask.encode(columns.T))
 
 
-# Return the mask of an H×W array of 0 and 1 whose box is (left, top, width, height).
 def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
+    """Return the mask of an H×W array of 0 and 1 whose box is (left, top, width,
+    height)."""
     left, top, width, height = map(int, box)
     crop = frame[top : top + height, left : left + width]
     if not crop.size:
@@ -278,11 +281,12 @@ def _cropped(frame: NDArray[np.uint8], box: NDArray[np.float64]) -> Mask:
     return Mask(frame.shape, top, left, np.ascontiguousarray(crop).view(np.bool_))
 
 
-# Return the sum of an RLE's run lengths. hotcoco and pycocotools take counts that are cut short and
-# leave the rest of the image empty. Counts that are what the decoded frame is encoded to are whole;
-# others, with runs of 0, are rare: they are numbers of 5 bits a character, from the fourth on
-# differences from the run before last.
 def _total(counts: Any, frame: NDArray[np.uint8]) -> int:
+    """Return the sum of an RLE's run lengths. hotcoco and pycocotools take counts that
+    are cut short and leave the rest of the image empty. Counts that are what the
+    decoded frame is encoded to are whole; others, with runs of 0, are rare: they are
+    numbers of 5 bits a character, from the fourth on differences from the run before
+    last."""
     if isinstance(counts, list):
         return sum(counts)
     text = counts.encode() if isinstance(counts, str) else counts

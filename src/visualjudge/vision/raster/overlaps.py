@@ -58,7 +58,8 @@ def mask_ious(
 def _by_rows(
     iou: Callable[..., Any], first: Any, second: Any, crowd: BoolArray | None
 ) -> FloatArray:
-    count, others = len(first), len(second)
+    count = len(first)
+    others = len(second)
     check_pairs(count * others)
     values = np.zeros((count, others))
     flags = np.zeros(others, dtype=np.bool_) if crowd is None else crowd

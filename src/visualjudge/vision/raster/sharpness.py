@@ -26,5 +26,6 @@ def edge_strength(gray: NDArray[np.float32]) -> float:
     reduce the influence of noise.
     """
     smooth = cv2.GaussianBlur(gray, (0, 0), 1.0)
-    dx, dy = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
+    dx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0)
+    dy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
     return float(np.sqrt(np.mean(dx * dx + dy * dy)))

@@ -76,7 +76,8 @@ class CocoImages:
             )
             raise UsageError(f"{task} has no AP; tasks with AP: {known}")
         images = list(pairs)
-        self.count, self._ranked = len(images), ranked
+        self.count = len(images)
+        self._ranked = ranked
         sides = [[side.items_by_label() for side in pair] for pair in images]
         labels = sorted({label for pair in sides for side in pair for label in side})
         self._codes = {label: k for k, label in enumerate(labels)}
@@ -159,7 +160,9 @@ class CocoImages:
         _PROCESS[:] = [os.getpid()]
         evaluation = COCOeval(self._truth, self._found, self._ranked.kind)
         parameters = evaluation.params
-        parameters.area_rng, parameters.area_rng_lbl = [[0.0, 1e300]], ["all"]
-        parameters.max_dets, parameters.iou_thrs = [most], list(thresholds)
+        parameters.area_rng = [[0.0, 1e300]]
+        parameters.area_rng_lbl = ["all"]
+        parameters.max_dets = [most]
+        parameters.iou_thrs = list(thresholds)
         evaluation.evaluate()
         return self._evaluations.setdefault((most, thresholds), evaluation)

@@ -53,7 +53,8 @@ def item_faults(
     all, so that an item on an object of another class is recognised. Crowd regions are not missed,
     and items inside them are not faults.
     """
-    found, real = prediction.items, truth.items
+    found = prediction.items
+    real = truth.items
     values = similarity(found, real)
     crowd = crowds(real)
     same = labels_of(prediction)[:, None] == labels_of(truth)

@@ -86,10 +86,8 @@ def labelled_f1(
     interest, if given.
     """
     if class_of_interest is not None:
-        prediction, truth = (
-            prediction.only(class_of_interest),
-            truth.only(class_of_interest),
-        )
+        prediction = prediction.only(class_of_interest)
+        truth = truth.only(class_of_interest)
     return mean_f1(*_within_labels(prediction, truth, similarity))
 
 
@@ -111,11 +109,11 @@ def labelled_f1_by_class(
     return shares
 
 
-# Return similarities that are 0 between different labels, and which ground truths are crowd
-# regions.
 def _within_labels(
     prediction: LabelledItems, truth: LabelledItems, similarity: Similarity
 ) -> tuple[FloatArray, BoolArray]:
+    """Return similarities that are 0 between different labels, and which ground truths
+    are crowd regions."""
     values = similarity(prediction.items, truth.items)
     return values * (labels_of(prediction)[:, None] == labels_of(truth)), crowds(
         truth.items
@@ -132,9 +130,9 @@ def crowds(items: Sequence[Any]) -> BoolArray:
     return np.array([item.iscrowd for item in items], dtype=np.bool_)
 
 
-# Return whether each prediction is right, and whether it is not counted, at each threshold, both of
-# shape (n, thresholds).
 def _reached(similarity: FloatArray, crowd: BoolArray) -> tuple[BoolArray, BoolArray]:
+    """Return whether each prediction is right, and whether it is not counted, at each
+    threshold, both of shape (n, thresholds)."""
     hits = matched(similarity[:, ~crowd])[:, None] >= REACHED
     inside = similarity[:, crowd].max(axis=1, initial=0.0)[:, None] >= REACHED
     return hits, inside & ~hits

@@ -39,7 +39,8 @@ def best_f1(images: CocoImages) -> OperatingPoint | None:
     if not truths or not len(scores):
         return None
     order = np.argsort(-scores, kind="stable")
-    scores, hits = scores[order], np.cumsum(right[order])
+    scores = scores[order]
+    hits = np.cumsum(right[order])
     f1 = 2 * hits / (np.arange(1, len(scores) + 1) + truths)
     last = np.flatnonzero(np.diff(scores, append=-np.inf))
     best = last[int(np.argmax(f1[last]))]

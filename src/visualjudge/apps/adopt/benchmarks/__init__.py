@@ -82,7 +82,8 @@ def adopt_benchmark(
         raise UsageError(
             f"--benchmark must be {one_of(name, BENCHMARKS)}, got {name!r}"
         )
-    row, home = BENCHMARKS[name], Path(folder)
+    row = BENCHMARKS[name]
+    home = Path(folder)
     try:
         study, judges = read_benchmark(row, home)
         parts = tuple(dict.fromkeys(item.task for item in study.items))

@@ -71,8 +71,10 @@ def read_editscore(folder: Path, _: Sequence[JudgeFile]) -> Study:
 
 
 def _label(dimension: str, name: str, swapped: bool) -> Item:
-    task, source = name.rpartition("_task_")[2], name.partition("_vs_")[0]
-    options, answer = (Option(), Option()), "B" if swapped else "A"
+    task = name.rpartition("_task_")[2]
+    source = name.partition("_vs_")[0]
+    options = (Option(), Option())
+    answer = "B" if swapped else "A"
     return Item(
         f"{dimension}/{name}", f"{dimension}/{task}", source, "", options, answer
     )
@@ -89,10 +91,8 @@ def _rated(row: Row, maps: Mapping[str, Mapping[str, bool]], images: Images) -> 
     if name in maps.get(dimension, {}):
         swapped = maps[dimension][name]
         options, answer = ((worse, better), "B") if swapped else ((better, worse), "A")
-    source, request = (
-        images.all(row.get("input_image")),
-        str(row.get("instruction") or ""),
-    )
+    source = images.all(row.get("input_image"))
+    request = str(row.get("instruction") or "")
     return Item(
         key,
         f"{dimension}/{task}",

@@ -53,7 +53,8 @@ def _items(folder: Path) -> Iterator[Item]:
     for (uid, model), shares in ratings.items():
         for part, values in zip(PARTS, zip(*shares, strict=True), strict=True):
             score = sum(values) / len(values) * 10
-            key, task = f"{name}/{part}/{model}/{uid}", f"{name}/{part}"
+            key = f"{name}/{part}/{model}/{uid}"
+            task = f"{name}/{part}"
             options = (Option(source=model),)
             yield Item(key, task, f"{name}/{uid}", "", options, score, kind="scoring")
 
@@ -68,7 +69,9 @@ def _rating(row: Row, model: str) -> tuple[float, ...]:
 
 def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
     """Yield the scores of a judge for the images of one model."""
-    task, model, beside = match["task"], match["model"], path.with_name("PQ.json")
+    task = match["task"]
+    model = match["model"]
+    beside = path.with_name("PQ.json")
     both = [contents(file) if file.is_file() else {} for file in (path, beside)]
     for uid in both[0] | both[1]:
         lists = [at(held, uid) for held in both]
@@ -87,8 +90,8 @@ def replies(path: Path, match: re.Match[str]) -> Iterator[Reply]:
                 )
 
 
-# Return a judge's scores; empty if one of them is not a number.
 def _numbers(answer: Any) -> list[float]:
+    """Return a judge's scores; empty if one of them is not a number."""
     values = answer.get("score") if isinstance(answer, dict) else None
     listed = values if isinstance(values, list) else [values]
     numbers = [
@@ -99,16 +102,16 @@ def _numbers(answer: Any) -> list[float]:
     return numbers if len(numbers) == len(listed) else []
 
 
-# Return the score in their table as a share of 10, −1 if there is none.
 def _share(answer: Any) -> float:
+    """Return the score in their table as a share of 10, −1 if there is none."""
     numbers = _numbers(answer)
     if numbers and isinstance(answer["score"], list):
         numbers = [float(int(number)) for number in numbers]
     return min(max(min(numbers) / 10, 0.0), 1.0) if numbers else -1.0
 
 
-# Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10.
 def _with_root(scores: list[float], root: float) -> tuple[float, float, float]:
+    """Return SC, PQ and O; O is −1 if one of them is no score from 0 to 10."""
     return (
         scores[0],
         scores[1],

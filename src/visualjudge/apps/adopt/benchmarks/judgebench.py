@@ -77,9 +77,9 @@ def replies(path: Path, _: re.Match[str]) -> Iterator[Reply]:
             yield _reply(str(row.need("pair_id")), order, judgment or {})
 
 
-# Return a judgment: its text, or an object that contains it. A failed call is null; reward models
-# have scores and an empty text.
 def _reply(key: str, order: Order, judgment: Any) -> Reply:
+    """Return a judgment: its text, or an object that contains it. A failed call is
+    null; reward models have scores and an empty text."""
     value = DECISIONS.get(str(judgment.get("decision")), FAILED)
     text = at(judgment, "judgment.response", "judgment")
     value = TURNED.get(value, value) if order == "BA" else value

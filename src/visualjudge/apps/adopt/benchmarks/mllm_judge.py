@@ -64,7 +64,8 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     """Return the three kinds of question."""
     homes = [folder / home for home in HOMES]
     images = Images(*(folder / name for name in IMAGES))
-    items, left_out = [], []
+    items = []
+    left_out = []
     for mode in IDS:
         names = (f"{mode}.*", f"{mode}_lite.*", f"{mode.capitalize()}.*")
         for path in first_tables(homes, *names)[:1]:
@@ -87,8 +88,8 @@ def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
         yield unique(keys, f"{mode}/{name}"), row
 
 
-# Return the question of a record; None if people gave no label that can be used.
 def _item(mode: str, key: str, row: Row, images: Images) -> Item | None:
+    """Return the question of a record; None if people gave no label that can be used."""
     part = f"{mode}/{row.get('original_dataset') or 'all'}"
     label = str(at(row, "human_answer", "human", "human_score")).removesuffix(".0")
     if mode == "pair":

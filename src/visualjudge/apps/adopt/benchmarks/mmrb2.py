@@ -53,9 +53,11 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
             pairs += [
                 (part, str(at(row, "id") or row.need("pair_id")), row) for row in rows
             ]
-    often, seen = Counter(name for _, name, _ in pairs), Counter[str]()
+    often = Counter(name for _, name, _ in pairs)
+    seen = Counter[str]()
     images = Images(home, home / "images", home / "input_images")
-    keys, items = defaultdict[str, list[str]](list), []
+    keys = defaultdict[str, list[str]](list)
+    items = []
     for part, name, row in pairs:
         key = unique(seen, name if often[name] == 1 else f"{part}/{name}")
         keys[f"{part}/{name}"].append(key)
@@ -73,8 +75,8 @@ def _item(key: str, part: str, row: Row, images: Images) -> Item:
     return Item(key, part, cluster, about.text, options, answer, images=about.images)
 
 
-# Return the prompt or a response, with its texts and images in their order.
 def _option(row: Row, name: str, images: Images) -> Option:
+    """Return the prompt or a response, with its texts and images in their order."""
     content = at(row, f"{name}.response_content", f"{name}_content", name)
     if content is None and name != "prompt":
         row.need(name)

@@ -58,8 +58,9 @@ def _first(files: Sequence[JudgeFile]) -> list[Row]:
     return records(files[0][0]) if files else []
 
 
-# Return the row of a reply's question, whose ``Meta`` may contain only its category.
 def _question(row: Row) -> Row:
+    """Return the row of a reply's question, whose ``Meta`` may contain only its
+    category."""
     known = {
         "Better": row.one_of("Label", LABELS),
         "ID": row.get("ID"),

@@ -51,7 +51,8 @@ def read(folder: Path, _: Sequence[JudgeFile]) -> Study:
     tables = first_tables(
         homes, "data.json", "*.parquet", "*.arrow", "*.jsonl", "*.json"
     )
-    images, keys = Images(*homes), Counter[str]()
+    images = Images(*homes)
+    keys = Counter[str]()
     rows = [row for path in tables for row in records(path)]
     items = [
         PAIRS.item(row, _part(row), images, unique(keys, row.need("id")))

@@ -16,7 +16,8 @@ from visualjudge.core.jsons import Json
 
 def rows(path: Path, log: Any) -> list[Json]:
     """Return a row per sample, or per sample and grade."""
-    about, samples = log.get("eval"), log["samples"]
+    about = log.get("eval")
+    samples = log["samples"]
     if not isinstance(about, dict) or not samples:
         raise DataError(f"{path}: header.json: must describe an eval with samples")
     status = log.get("status", "success")
@@ -43,8 +44,8 @@ def _target(sample: Json) -> str | None:
     return only if isinstance(only, str) else None
 
 
-# Return the grades by scorer, and by dimension of those with several.
 def _grades(sample: Json) -> dict[tuple[str, str | None], Any]:
+    """Return the grades by scorer, and by dimension of those with several."""
     values = {
         name: score.get("value") for name, score in (sample.get("scores") or {}).items()
     }
@@ -69,7 +70,8 @@ def _known(sample: Json, about: Json) -> Json:
 
 
 def _grade(sample: Json, about: Json, scorer: str, part: str | None) -> Json:
-    value, known = _grades(sample).get((scorer, part)), _known(sample, about)
+    value = _grades(sample).get((scorer, part))
+    known = _known(sample, about)
     known |= {
         "judge": scorer,
         "model": about.get("model"),

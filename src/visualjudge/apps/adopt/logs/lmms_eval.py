@@ -31,7 +31,8 @@ def rows(path: Path, samples: Any) -> Iterator[dict[str, Any]]:
     for sample in samples:
         filtered = texts_of(sample.get("filtered_resps"))
         replies = texts_of(sample.get("resps")) or filtered or [""]
-        asked, target = sample.get("input"), sample.get("target")
+        asked = sample.get("input")
+        target = sample.get("target")
         known = {
             "item": str(sample["doc_id"]),
             "task": path.stem.partition("samples_")[2] or path.stem,

@@ -83,7 +83,8 @@ def _of_line(
     usage = line.usage if len(line.results) == 1 else {}
     for metric in (*line.results, *line.errors):
         result = line.results.get(metric, {"value": FAILED})
-        value, reply = result["value"], at(result, "meta.raw_response")
+        value = result["value"]
+        reply = at(result, "meta.raw_response")
         known = {
             "item": f"{key}/{metric}",
             "image": asked.get("input_image"),
@@ -118,8 +119,9 @@ def _letter(value: Any, order: str) -> str:
     return TURNED.get(letter, letter) if order == "BA" else letter
 
 
-# Return the folder of each edit as its source, where two have one name in two folders.
 def _sources(images: Any) -> list[str]:
+    """Return the folder of each edit as its source, where two have one name in two
+    folders."""
     paths = [PurePosixPath(str(image)) for image in images]
     folders = [path.parent.name for path in paths]
     alike = len({path.name for path in paths}) == 1

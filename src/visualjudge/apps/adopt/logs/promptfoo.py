@@ -59,8 +59,8 @@ def rows(path: Path, log: Any) -> Iterator[Json]:
     warn_once(path, "no model graded it, so it is left out", ungraded)
 
 
-# Return the graded assertions; of a result that failed, those that were asked for.
 def _graded(result: Json) -> list[Json]:
+    """Return the graded assertions; of a result that failed, those that were asked for."""
     asked = [
         {"assertion": one, "error": "not graded"}
         for one in at(result, "testCase.assert") or []
@@ -71,8 +71,8 @@ def _graded(result: Json) -> list[Json]:
     ]
 
 
-# Return a field of the first assertion of this kind.
 def _people(result: Json, kind: str, field: str) -> Any:
+    """Return a field of the first assertion of this kind."""
     parts = at(result, "gradingResult.componentResults") or []
     return next(
         (at(part, field) for part in parts if at(part, "assertion.type") == kind), None
@@ -89,7 +89,8 @@ def _text(result: Json) -> str:
 def _grades(result: Json, known: Json, model: str) -> Iterator[Json]:
     parts = _graded(result)
     for number, part in enumerate(parts):
-        kind, by = at(part, "assertion.type"), at(part, "assertion.provider")
+        kind = at(part, "assertion.type")
+        by = at(part, "assertion.provider")
         failed = (
             part.get("error") or at(part, "metadata.graderError") or result.get("error")
         )
