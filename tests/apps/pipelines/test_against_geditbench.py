@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
@@ -100,8 +99,8 @@ def call(theirs: SimpleNamespace, backend: str, url: str, port: int) -> None:
 
 
 def joined(value: Any) -> Any:
-    """A body whose neighbouring parts of text are one: the original sends a part for each line feed between two blocks. Google's
-    package writes the other alphabet of Base64 and the other form of a name."""
+    """A body whose neighbouring parts of text are one: the original
+    sends a part for each line feed between two blocks. Google's package writes the other alphabet of Base64 and the other form of a name."""
     if isinstance(value, dict):
         if isinstance(value.get("data"), str):
             value["data"] = value["data"].replace("-", "+").replace("_", "/")
