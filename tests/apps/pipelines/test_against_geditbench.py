@@ -99,8 +99,9 @@ def call(theirs: SimpleNamespace, backend: str, url: str, port: int) -> None:
 
 
 def joined(value: Any) -> Any:
-    """A body whose neighbouring parts of text are one: the original
-    sends a part for each line feed between two blocks. Google's package writes the other alphabet of Base64 and the other form of a name."""
+    """A body whose neighbouring parts of text are one: the original sends a part for
+    each line feed between two blocks. Google's package writes the other alphabet of
+    Base64 and the other form of a name."""
     if isinstance(value, dict):
         if isinstance(value.get("data"), str):
             value["data"] = value["data"].replace("-", "+").replace("_", "/")
