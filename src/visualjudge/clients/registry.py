@@ -112,7 +112,7 @@ def unknown_backend(
     meant = [
         use
         for use, others in _OTHER_NAMES.items()
-        if any(one in plain for one in others)
+        if any(other in plain for other in others)
     ]
     advice = "".join(f"; use {use}" for use in (meant or close)[:1])
     return UnknownName(

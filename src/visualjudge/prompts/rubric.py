@@ -132,12 +132,16 @@ class Rubric:
 
     def json(self) -> Json:
         """Return the rubric as ``run.json`` states it; :func:`rubric_of_json` reads it."""
-        asked = [one.model_dump(exclude_defaults=True) for one in self.criteria]
+        asked = [
+            criterion.model_dump(exclude_defaults=True) for criterion in self.criteria
+        ]
         return {"name": self.name, "criteria": asked}
 
     def of(self, question: Question) -> tuple[Criterion, ...]:
         """Return the criteria that are asked with a question."""
-        return tuple(one for one in self.criteria if one.fits(question))
+        return tuple(
+            criterion for criterion in self.criteria if criterion.fits(question)
+        )
 
     def text(self, question: Question) -> str:
         """Return what follows the question's own text; empty without criteria for it."""
@@ -149,20 +153,23 @@ class Rubric:
             words.part(
                 "criterion",
                 {
-                    "id": one.id,
-                    "ask": one.ask,
-                    "form": _form(words, one, question.task),
+                    "id": criterion.id,
+                    "ask": criterion.ask,
+                    "form": _form(words, criterion, question.task),
                 },
             )
-            for one in asked
+            for criterion in asked
         ]
-        names = ", ".join(f'"{one.id}": …' for one in asked)
+        names = ", ".join(f'"{criterion.id}": …' for criterion in asked)
         values = {"criteria": "\n".join(lines), "names": names}
         return words.part("asked", values)
 
     def schema(self, question: Question) -> Json | None:
         """Return the JSON schema of the criteria; None without any."""
-        rules = {one.id: _rule(one, question.task) for one in self.of(question)}
+        rules = {
+            criterion.id: _rule(criterion, question.task)
+            for criterion in self.of(question)
+        }
         return (
             {
                 "type": "object",
@@ -229,7 +236,11 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
     }
     versions = {file.stem: file for file in known.get(name, ())}
     if not versions or version not in ("", *versions):
-        every = [f"{one}@{file.stem}" for one, files in known.items() for file in files]
+        every = [
+            f"{rubric_id}@{file.stem}"
+            for rubric_id, files in known.items()
+            for file in files
+        ]
         raise UsageError(
             f"--rubric must be a YAML file or {one_of(str(named), every)}, got {str(named)!r}"
         )
@@ -255,15 +266,18 @@ def read_rubric(path: Path) -> Rubric:
     except ValidationError as error:
         place, reason = first_problem(error)
         raise DataError(f"{path}: {'.'.join(place) or 'rubric'}: {reason}") from None
-    names = [one.id for one in file.criteria]
+    names = [criterion.id for criterion in file.criteria]
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
         raise DataError(f"{path}: criteria: id must be unique, got {twice[0]!r} twice")
-    for one in file.criteria:
-        if isinstance(one.answer, Scale) and one.answer.scale[0] >= one.answer.scale[1]:
-            low, high = one.answer.scale
+    for criterion in file.criteria:
+        if (
+            isinstance(criterion.answer, Scale)
+            and criterion.answer.scale[0] >= criterion.answer.scale[1]
+        ):
+            low, high = criterion.answer.scale
             raise DataError(
-                f"{path}: {one.id}: scale must have its lower end first, got "
+                f"{path}: {criterion.id}: scale must have its lower end first, got "
                 f"[{low:g}, {high:g}]"
             )
     return Rubric(f"{file.rubric}@{file.version}", file.criteria)
@@ -277,5 +291,5 @@ def rubric_of_json(stated: Any) -> Rubric:
     ValueError, KeyError, TypeError
         If it states none.
     """
-    criteria = tuple(Criterion.model_validate(one) for one in stated["criteria"])
+    criteria = tuple(Criterion.model_validate(stored) for stored in stated["criteria"])
     return Rubric(str(stated["name"]), criteria)
