@@ -72,7 +72,7 @@ _OTHER_NAMES = {
 # Fields of judges, of clients that wrap another, and of other backends.
 _ELSEWHERE = frozenset(
     {
-        *("retries", "prompt_info", "structured_output", "top_logprobs"),
+        *("retries", "prompt_info", "structured_output", "top_logprobs", "rubric"),
         *("backend", "cache_dir", "concurrency", "attempts", "longest_wait"),
         *("ip_address", "port", "base_url", "api_key", "timeout"),
     }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,7 @@ from pydantic import (
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.jsons import Json
 from visualjudge.core.pydantic_messages import first_problem
-from visualjudge.core.records import LETTERS, Question, QuestionType
+from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.faults import kinds_of
@@ -51,6 +51,28 @@ def _task(name: str) -> str:
         return task_named(name).name
     except UsageError as error:
         raise ValueError(str(error)) from None
+
+
+class Asked(Protocol):
+    """A question, or what a judge module asks (:class:`Comparison`)."""
+
+    @property
+    def task(self) -> str:
+        """The task; a name that is not ours, or empty, has no faults."""
+        ...
+
+    @property
+    def question_type(self) -> QuestionType:
+        """The form of the answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a judge module asks: two edits beside one another, or one to be scored."""
+
+    question_type: QuestionType
+    task: str = ""
 
 
 class Choice(BaseModel, extra="forbid", frozen=True):
@@ -95,7 +117,7 @@ class Criterion(BaseModel, extra="forbid", frozen=True):
     types: tuple[QuestionType, ...] = ()
     faults: tuple[str, ...] = ()
 
-    def fits(self, question: Question) -> bool:
+    def fits(self, question: Asked) -> bool:
         """Return whether the criterion is asked with a question."""
         kind = question.question_type
         options = kind == "pairwise" or self.answer != "option"
@@ -137,14 +159,16 @@ class Rubric:
         ]
         return {"name": self.name, "criteria": asked}
 
-    def of(self, question: Question) -> tuple[Criterion, ...]:
+    def of(self, question: Asked) -> tuple[Criterion, ...]:
         """Return the criteria that are asked with a question."""
         return tuple(
             criterion for criterion in self.criteria if criterion.fits(question)
         )
 
-    def text(self, question: Question) -> str:
-        """Return what follows the question's own text; empty without criteria for it."""
+    def text(self, question: Asked, part: str = "asked") -> str:
+        """Return what follows the question's own text; empty without criteria for it. ``part`` of
+        the asset is ``member`` where the question itself asks for a JSON object.
+        """
         asked = self.of(question)
         if not asked:
             return ""
@@ -162,9 +186,9 @@ class Rubric:
         ]
         names = ", ".join(f'"{criterion.id}": …' for criterion in asked)
         values = {"criteria": "\n".join(lines), "names": names}
-        return words.part("asked", values)
+        return words.part(part, values)
 
-    def schema(self, question: Question) -> Json | None:
+    def schema(self, question: Asked) -> Json | None:
         """Return the JSON schema of the criteria; None without any."""
         rules = {
             criterion.id: _rule(criterion, question.task)
@@ -213,6 +237,11 @@ def _rule(criterion: Criterion, task: str) -> Json:
     return {"type": "string", "enum": words}
 
 
+def is_file(named: Any) -> bool:
+    """Return whether a rubric is named by its file."""
+    return Path(str(named)).suffix.lower() in (".yaml", ".yml")
+
+
 def rubric_of(named: str | Path | Rubric) -> Rubric:
     """Return a rubric: a file, or the name of a built-in one, such as ``reason`` or ``reason@v1``.
 
@@ -225,9 +254,8 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
     """
     if isinstance(named, Rubric):
         return named
-    path = Path(named)
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return read_rubric(path)
+    if is_file(named):
+        return read_rubric(Path(named))
     name, _, version = str(named).partition("@")
     known = {
         place.name: sorted(place.glob("v*.yaml"), key=_number)

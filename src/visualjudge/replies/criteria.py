@@ -9,13 +9,17 @@ from typing import Any
 
 import orjson
 
-from visualjudge.core.records import FAILED
+from visualjudge.core.records import FAILED, LETTERS
 from visualjudge.prompts.rubric import LARGEST_PLACE, NONE, Criterion, Scale
 from visualjudge.replies.json_answers import objects
 from visualjudge.replies.stripped_text import without_thoughts
 
 FIELD = "criteria"
-_OPTIONS = {"a": "A", "b": "B", "option a": "A", "option b": "B", "tie": "tie"}
+_NOUNS = ("", "option ", "image ")
+_OPTIONS = {
+    **{f"{noun}{letter}".lower(): letter for noun in _NOUNS for letter in LETTERS[:2]},
+    "tie": "tie",
+}
 _YES_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 

@@ -13,6 +13,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Fault, Pixels
 from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.tasks import TASKS
 
 # An annotation states its heaviest faults, so that dense images do not fill a dataset.
 MOST_FAULTS = 100
@@ -21,9 +22,9 @@ _STATED = TypeAdapter(tuple[Fault, ...] | None)
 
 def kinds_of(task: str) -> Mapping[str, str]:
     """Return the kinds of faults of a task's predictions, each with a clause that describes it;
-    empty without a measure.
+    empty without a measure, as of tasks that are not ours.
     """
-    row = type_of(task).faults
+    row = type_of(task).faults if task in TASKS else None
     return {} if row is None else row.kinds
 
 
