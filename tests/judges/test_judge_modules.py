@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -493,3 +494,47 @@ def test_a_reply_that_was_cut_is_an_answer_only_if_its_object_is_whole() -> None
         == "Failed"
     )
     assert pair([cut(GOOD)], retries=0)[0](ROW)["value"] == "Image B"
+
+
+# ---------------------------------------------------------------- rubrics
+
+
+RUBRIC = """
+rubric: edits
+version: v1
+criteria:
+  - {id: faces, ask: Which edit changes faces less?, answer: option}
+  - {id: sharp, ask: Is it sharp?, answer: yes_no}
+"""
+
+
+def test_a_rubric_is_asked_in_the_same_call_and_changes_no_value(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "edits.yaml").write_text(RUBRIC)
+    criteria = {"faces": "Image A", "sharp": "yes", "winner": "Image A"}
+    reply = {"reasoning": "x", "criteria": criteria, "winner": "Image B"}
+    plain, asked_plainly = pair([json.dumps({"winner": "Image B"})])
+    judge, client = pair([json.dumps(reply)], rubric=tmp_path / "edits.yaml")
+    result = judge(ROW)
+    assert result.pop("criteria") == {"faces": "A", "sharp": "yes"}
+    assert result["value"] == plain(ROW)["value"]
+    (request,) = client.requests
+    before = asked_plainly.requests[0].parts
+    assert request.parts[: len(before)] == before
+    assert request.schema is not None
+    assert [*request.schema["properties"]] == ["reasoning", "criteria", "winner"]
+
+
+def test_each_scored_edit_has_its_own_criteria(tmp_path: Path) -> None:
+    (tmp_path / "edits.yaml").write_text(RUBRIC)
+    replies = [
+        json.dumps({"criteria": {"sharp": word, "score": 1}, "score": score})
+        for word, score in (("yes", 7), ("maybe", 5))
+    ]
+    result = vie(replies, rubric=tmp_path / "edits.yaml")(ROW)
+    assert result["criteria"] == {
+        "edited_image_0": {"sharp": "yes"},
+        "edited_image_1": {"sharp": "Failed"},
+    }
+    assert result["meta"]["vie_score"] == [7, 5]

@@ -20,7 +20,13 @@ import polars as pl
 from pydantic import ValidationError
 
 from visualjudge.analysis.figures.figure import JudgeFigure, StudyFigure
-from visualjudge.core.records import FAILED, BoolArray, FloatArray, IntArray
+from visualjudge.core.records import (
+    FAILED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Question,
+)
 from visualjudge.dataset.fault_truth import (
     NONE,
     Deciding,
@@ -28,7 +34,13 @@ from visualjudge.dataset.fault_truth import (
     deciding,
     shown_sizes,
 )
-from visualjudge.prompts.rubric import FAULTS, Choice, Rubric, rubric_of_json
+from visualjudge.prompts.rubric import (
+    FAULTS,
+    Choice,
+    Criterion,
+    Rubric,
+    rubric_of_json,
+)
 from visualjudge.vision.raster.overlaps import box_ious
 
 if TYPE_CHECKING:
@@ -209,19 +221,25 @@ def _members(task: Any, asked: BoolArray) -> Iterator[IntArray]:
         yield np.flatnonzero(asked & (task == name))
 
 
-def better_by_criterion(
+def true_criteria(
     judge: JudgeResult, rubric: Rubric
 ) -> dict[str, dict[str, str | None]]:
-    """Return, by criterion and question id, the option that is better by its kinds of faults."""
-    named = [one for one in rubric.criteria if one.answer == "option" and one.faults]
-    if not named or not judge.analysis[FAULT_FACTS]:
-        return {}
-    pairs = judge.joined.filter(pl.col("kind") == "pairwise")
-    placed = judge.study.find(pairs["id"].unique().to_list())
+    """Return, by criterion and question id, the right value: as the question states it, or the
+    option that is better by the criterion's kinds of faults; None if neither is known.
+    """
+    answered = judge.joined.filter(pl.col("criteria").is_not_null())
+    placed = judge.study.find(answered["id"].unique().to_list())
     return {
         one.id: {
-            name: better_in(found.question, one.faults)
-            for name, found in placed.items()
+            name: _true_value(found.question, one) for name, found in placed.items()
         }
-        for one in named
+        for one in rubric.criteria
     }
+
+
+def _true_value(question: Question, criterion: Criterion) -> str | None:
+    stated = (question.criteria or {}).get(criterion.id)
+    if stated is not None:
+        return str(stated)
+    compares = criterion.answer == "option" and criterion.faults
+    return better_in(question, criterion.faults) if compares else None

@@ -86,6 +86,7 @@ def pipeline(
         concurrency=run.concurrency,
         store=store,
         rules=rules,
+        home=config.parent,
     )
     for name, pipe in pipes.items():
         template = pipe.prompt_template

@@ -199,8 +199,8 @@ def _turn(turn: Turn, mark: Text) -> list[Json]:
         for result in turn.results
     ]
     images = [part for result in turn.results for part in result_images(result)]
-    shown = google_style(None, images, mark)["contents"][0]["parts"]
-    return [{"role": "model", **reply}, {"role": "user", "parts": [*responses, *shown]}]
+    parts = google_style(None, images, mark)["contents"][0]["parts"]
+    return [{"role": "model", **reply}, {"role": "user", "parts": [*responses, *parts]}]
 
 
 def _function(call: ToolCall, more: Json) -> Json:

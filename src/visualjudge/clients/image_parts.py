@@ -226,7 +226,7 @@ async def fetch_image(
     except Exception as error:  # failures of sockets, TLS, IDNA, parsers and servers
         reason = one_line(str(error)) or type(error).__name__
     # Redirects have addresses with signatures too.
-    reason = re.sub(r"\w+://\S+", lambda found: public_url(found[0]), reason)
+    reason = re.sub(r"\w+://\S+", lambda match: public_url(match[0]), reason)
     raise DataError(f"{public_url(url)[:200]}: cannot be fetched: {reason}")
 
 

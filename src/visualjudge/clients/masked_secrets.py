@@ -45,9 +45,9 @@ def key_from_environment(
     key = environment.get(variable)
     if key:
         return key
-    shown = f" {variable}" if _VARIABLE.fullmatch(variable) else ""
-    hint = "" if shown else " (not shown: give the name of a variable, not the key)"
-    raise UsageError(f"{option}: the environment variable{shown} is not set{hint}")
+    named = f" {variable}" if _VARIABLE.fullmatch(variable) else ""
+    hint = "" if named else " (not shown: give the name of a variable, not the key)"
+    raise UsageError(f"{option}: the environment variable{named} is not set{hint}")
 
 
 class Redactor:
@@ -69,7 +69,8 @@ class Redactor:
         )
         # One by one: a pattern that begins with one of few characters is searched for quickly.
         self._escaped = [
-            "".join(map(_ways, one)) for one in sorted(known, key=len, reverse=True)
+            "".join(map(_ways, one_value))
+            for one_value in sorted(known, key=len, reverse=True)
         ]
 
     def __call__(self, text: str) -> str:

@@ -112,8 +112,8 @@ class RefusedParameters:
         them.
         """
         refused = {
-            one.parameter: one.note
-            for name, one in _KNOWN.items()
+            known.parameter: known.note
+            for name, known in _KNOWN.items()
             if name in self.learned
         }
         notes = {

@@ -72,7 +72,7 @@ _OTHER_NAMES = {
 # Fields of judges, of clients that wrap another, and of other backends.
 _ELSEWHERE = frozenset(
     {
-        *("retries", "prompt_info", "structured_output", "top_logprobs"),
+        *("retries", "prompt_info", "structured_output", "top_logprobs", "rubric"),
         *("backend", "cache_dir", "concurrency", "attempts", "longest_wait"),
         *("ip_address", "port", "base_url", "api_key", "timeout"),
     }
@@ -112,7 +112,7 @@ def unknown_backend(
     meant = [
         use
         for use, others in _OTHER_NAMES.items()
-        if any(one in plain for one in others)
+        if any(other in plain for other in others)
     ]
     advice = "".join(f"; use {use}" for use in (meant or close)[:1])
     return UnknownName(

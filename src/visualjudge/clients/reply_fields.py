@@ -93,12 +93,12 @@ def tokens_of(
         padded = [*tops, *[()] * (len(chosen) - len(tops))]
         return tuple(
             Token(
-                one.token,
-                one.logprob,
+                token.token,
+                token.logprob,
                 tuple(_alternative(other, fields) for other in top or ()),
             )
-            for one, top in zip(
-                (_alternative(one, fields) for one in chosen), padded, strict=True
+            for token, top in zip(
+                (_alternative(token, fields) for token in chosen), padded, strict=True
             )
         ), ()
     except (AttributeError, TypeError, ValueError, OverflowError):

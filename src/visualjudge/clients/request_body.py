@@ -74,7 +74,7 @@ def conversation_body(
         return _MARK
 
     shaped = style(request.system, as_content(request.parts), mark)
-    turns = [message for one in request.turns for message in turn(one, mark)]
+    turns = [message for exchange in request.turns for message in turn(exchange, mark)]
     body = {**fixed, **shaped, messages: shaped[messages] + turns}
     around = orjson.dumps(body).split(_MARK.encode())
     pairs = itertools.zip_longest(around, images)

@@ -200,6 +200,6 @@ async def converse(
         )
 
 
-def in_words(call: ToolCall, said: str) -> ToolResult:
+def in_words(call: ToolCall, text: str) -> ToolResult:
     """Return a result that tells the model what is wrong with its call."""
-    return ToolResult(call, (TextPart(said),), failed=True)
+    return ToolResult(call, (TextPart(text),), failed=True)

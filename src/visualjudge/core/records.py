@@ -211,7 +211,8 @@ class Question:
     :func:`visualjudge.prompts.spans.spans_of` finds the options. ``ties`` are the answers among
     "tie" and "both_bad" that a pairwise question allows; None = neither. Only datasets of
     ``visualjudge probe`` have a ``probe``. ``faults`` are in pixels of the images shown; None if
-    the data folder does not state them for each option.
+    the data folder does not state them for each option. ``criteria`` are the right values of
+    criteria by id, where others state them.
     """
 
     id: str
@@ -233,6 +234,7 @@ class Question:
     ties: tuple[str, ...] | None = None
     probe: Probe | None = None
     faults: tuple[tuple[Fault, ...], ...] | None = None
+    criteria: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

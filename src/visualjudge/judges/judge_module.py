@@ -18,7 +18,7 @@ from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import IMAGE_MARK
+from visualjudge.core.records import IMAGE_MARK, QuestionType
 from visualjudge.judges.module_schemas import (
     INPUTS,
     OUTPUTS,
@@ -27,7 +27,9 @@ from visualjudge.judges.module_schemas import (
     schema_named,
 )
 from visualjudge.judges.reply_objects import object_as_geditbench, object_with
+from visualjudge.prompts.rubric import Comparison, rubric_of
 from visualjudge.prompts.store import PromptTemplate, fill
+from visualjudge.replies.criteria import FIELD, read_criteria, split_criteria
 from visualjudge.replies.json_answers import Object
 from visualjudge.replies.reply_to_value import LONGEST_REPLY, Cause
 from visualjudge.replies.sentences import is_refusal
@@ -75,8 +77,9 @@ class ClientPipe:
         (:func:`~visualjudge.clients.registry.open_client`). The judge uses ``retries`` (repeats
         after an unusable reply; default 3) and ``structured_output``: ``auto`` asks the server to
         follow the prompt's output schema, and ``off`` asks for none. ``prompt_info`` is ignored.
-        ``rules`` selects how replies are read: ``strict`` (default) or ``geditbench`` (as in the
-        original, with its default sampling parameters).
+        ``rubric`` names criteria that are asked in the same call (a YAML file, or a built-in one);
+        the result then has ``criteria``. ``rules`` selects how replies are read: ``strict``
+        (default) or ``geditbench`` (as in the original, with its default sampling parameters).
     client
         Client to use instead of one built from ``client_cfg``, to share it or for tests.
     """
@@ -108,6 +111,8 @@ class ClientPipe:
             if declared
             else self.default_input
         )
+        named = client_cfg.get("rubric")
+        self.rubric = None if named is None else rubric_of(named)
         self._schema = _reply_schema(
             prompt_template, client_cfg.get("structured_output")
         )
@@ -157,6 +162,19 @@ class ClientPipe:
         )
         return fields["instruction"], source, edits
 
+    def compared(self, edits: int) -> Comparison:
+        """Return what a call with so many edits asks, by which criteria are chosen."""
+        kind: QuestionType = "scoring" if edits == 1 else "pairwise"
+        return Comparison(kind)
+
+    def criteria_in(self, reply: Reply, edits: int) -> Json | None:
+        """Return the values of the rubric's criteria in a reply; None without criteria."""
+        asked = self.rubric.of(self.compared(edits)) if self.rubric else ()
+        if not asked:
+            return None
+        values = split_criteria(reply.text)[1]
+        return read_criteria(asked, values, "", stored=lambda value: value)
+
     def request(
         self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]
     ) -> Request:
@@ -179,6 +197,12 @@ class ClientPipe:
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
             parts += [images[number]] if number < len(images) else []
+        schema = self._schema
+        compared = self.compared(len(edits))
+        rules = self.rubric.schema(compared) if self.rubric else None
+        if self.rubric and rules:
+            parts.append(TextPart(self.rubric.text(compared, "member")))
+            schema = _with_criteria(schema, rules)
         system = template.render_system(values)
         if system and self._system_inline:
             parts = _begun_with(system, parts)
@@ -187,7 +211,7 @@ class ClientPipe:
             tuple(parts),
             system=system,
             seed=self._seed,
-            schema=self._schema,
+            schema=schema,
         )
 
     async def ask_until(
@@ -208,7 +232,8 @@ class ClientPipe:
                 request = replace(request, seed=request.seed + 1)
             reply = await self.client.ask(request, attempt=attempt)
             replies.append(reply)
-            value = read(reply.text) if self._is_answer(reply) else None
+            text = split_criteria(reply.text)[0] if self.rubric else reply.text
+            value = read(text) if self._is_answer(reply) else None
             if value is not None:
                 return value, replies
         return None, replies
@@ -294,6 +319,15 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> Json | None:
         return None
     output = schema_named(template.output_schema, OUTPUTS, where=template.name)
     return json_schema(output)
+
+
+def _with_criteria(schema: Json | None, rules: Json) -> Json | None:
+    """Return the schema of a reply with criteria before its last member, the answer."""
+    if schema is None:
+        return None
+    *first, last = schema["properties"].items()
+    properties = dict([*first, (FIELD, rules), last])
+    return {**schema, "properties": properties, "required": list(properties)}
 
 
 def _begun_with(system: str, parts: Sequence[Part]) -> list[Part]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.judges.module_schemas import PairJudgeInput
@@ -26,7 +27,7 @@ class PairwiseJudge(ClientPipe):
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
         """Return ``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last
-        reply}}``.
+        reply}}``, and ``criteria`` with a rubric.
 
         Raises
         ------
@@ -37,11 +38,14 @@ class PairwiseJudge(ClientPipe):
         winner, replies = await self.ask_until(
             self.request(instruction, source, edits), self._winner
         )
-        result = {
+        result: Json = {
             "type": "pairwise_comparison",
             "value": winner or FAILED,
             "meta": {"raw_response": replies[-1].text},
         }
+        criteria = self.criteria_in(replies[-1], len(edits))
+        if criteria is not None:
+            result["criteria"] = criteria
         why = {} if winner else {"cause": self.cause(replies[-1])}
         return Judgement(result, tuple(replies), why)
 

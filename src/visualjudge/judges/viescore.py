@@ -47,13 +47,17 @@ class VIEscorePipe(ClientPipe):
                 for i, (_, replies) in enumerate(outcomes)
             },
         }
+        criteria = {
+            f"edited_image_{i}": self.criteria_in(own[-1], 1)
+            for i, (_, own) in enumerate(outcomes)
+        }
+        asked = {} if None in criteria.values() else {"criteria": criteria}
         kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
         replies = tuple(reply for _, own in outcomes for reply in own)
         unread = next((own[-1] for score, own in outcomes if score is None), None)
         details = {} if unread is None else {"cause": self.cause(unread)}
-        return Judgement(
-            {"type": kind, "value": _value(scores), "meta": meta}, replies, details
-        )
+        result = {"type": kind, "value": _value(scores), "meta": meta, **asked}
+        return Judgement(result, replies, details)
 
     def most_calls(self, edits: int) -> int:
         """Return the maximum number of calls: that of :class:`ClientPipe` for each edit."""

@@ -112,12 +112,12 @@ def question_prompt(
     PromptError
         If an asset is missing or a placeholder has no value.
     """
-    said = tuple(option.prompt for option in options)
+    phrasings = tuple(option.prompt for option in options)
     own: Mapping[str, Callable[[], _Block]] = {
         "options": lambda: _options(prompts, scene, options),
         "prediction": lambda: _prediction(prompts.asset("layout"), scene, options[0]),
     }
-    blocks = (shared or shared_blocks)(kind, scene, said, paraphrase, prompts)
+    blocks = (shared or shared_blocks)(kind, scene, phrasings, paraphrase, prompts)
     return _joined(
         [(name, own[name]() if name in own else block) for name, block in blocks]
     )
@@ -126,25 +126,25 @@ def question_prompt(
 def shared_blocks(
     kind: QuestionType,
     scene: QuestionScene,
-    said: tuple[str | None, ...],
+    phrasings: tuple[str | None, ...],
     paraphrase: int,
     prompts: PromptSet,
 ) -> tuple[tuple[str, _Block], ...]:
     """Return the blocks of a prompt by name, in order; those that show the options are empty.
 
-    Parameters as for :func:`question_prompt`; ``said`` is each option's ``prompt``.
+    Parameters as for :func:`question_prompt`; ``phrasings`` is each option's ``prompt``.
     """
     layout = prompts.asset("layout")
     texts: Mapping[str, Callable[[], str]] = {
         "original": lambda: "\n".join([IMAGE_MARK] * (scene.original + scene.control)),
         "role": lambda: " ".join(
-            filter(None, (_role(layout, scene), *_context(prompts, scene, said)))
+            filter(None, (_role(layout, scene), *_context(prompts, scene, phrasings)))
         ),
         "format": lambda: _format_block(prompts, kind, scene),
         "options_head": lambda: layout.part("options_head"),
         "options": str,
         "prediction": str,
-        "final": lambda: _final(layout, kind, paraphrase, len(said)),
+        "final": lambda: _final(layout, kind, paraphrase, len(phrasings)),
     }
     return tuple(
         (name, _Block(texts[name]())) for name in layout.metadata["layout"][kind]
@@ -183,18 +183,18 @@ def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
 
 
 def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
-    given = layout.part("given") if scene.original or scene.control else ""
+    role = layout.part("given") if scene.original or scene.control else ""
     return layout.part(
         "role",
-        {"article": scene.task.article, "task": scene.task.prose, "given": given},
+        {"article": scene.task.article, "task": scene.task.prose, "given": role},
     )
 
 
 def _context(
-    prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]
+    prompts: PromptSet, scene: QuestionScene, phrasings: Sequence[str | None]
 ) -> list[str]:
     context = type_of(scene.task.name).context or type_sentence
-    return context(prompts.asset("context"), scene, list(said))
+    return context(prompts.asset("context"), scene, list(phrasings))
 
 
 def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) -> str:

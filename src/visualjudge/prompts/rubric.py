@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,7 @@ from pydantic import (
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.jsons import Json
 from visualjudge.core.pydantic_messages import first_problem
-from visualjudge.core.records import LETTERS, Question, QuestionType
+from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.faults import kinds_of
@@ -51,6 +51,28 @@ def _task(name: str) -> str:
         return task_named(name).name
     except UsageError as error:
         raise ValueError(str(error)) from None
+
+
+class Asked(Protocol):
+    """A question, or what a judge module asks (:class:`Comparison`)."""
+
+    @property
+    def task(self) -> str:
+        """The task; a name that is not ours, or empty, has no faults."""
+        ...
+
+    @property
+    def question_type(self) -> QuestionType:
+        """The form of the answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a judge module asks: two edits beside one another, or one to be scored."""
+
+    question_type: QuestionType
+    task: str = ""
 
 
 class Choice(BaseModel, extra="forbid", frozen=True):
@@ -95,7 +117,7 @@ class Criterion(BaseModel, extra="forbid", frozen=True):
     types: tuple[QuestionType, ...] = ()
     faults: tuple[str, ...] = ()
 
-    def fits(self, question: Question) -> bool:
+    def fits(self, question: Asked) -> bool:
         """Return whether the criterion is asked with a question."""
         kind = question.question_type
         options = kind == "pairwise" or self.answer != "option"
@@ -132,15 +154,21 @@ class Rubric:
 
     def json(self) -> Json:
         """Return the rubric as ``run.json`` states it; :func:`rubric_of_json` reads it."""
-        asked = [one.model_dump(exclude_defaults=True) for one in self.criteria]
+        asked = [
+            criterion.model_dump(exclude_defaults=True) for criterion in self.criteria
+        ]
         return {"name": self.name, "criteria": asked}
 
-    def of(self, question: Question) -> tuple[Criterion, ...]:
+    def of(self, question: Asked) -> tuple[Criterion, ...]:
         """Return the criteria that are asked with a question."""
-        return tuple(one for one in self.criteria if one.fits(question))
+        return tuple(
+            criterion for criterion in self.criteria if criterion.fits(question)
+        )
 
-    def text(self, question: Question) -> str:
-        """Return what follows the question's own text; empty without criteria for it."""
+    def text(self, question: Asked, part: str = "asked") -> str:
+        """Return what follows the question's own text; empty without criteria for it. ``part`` of
+        the asset is ``member`` where the question itself asks for a JSON object.
+        """
         asked = self.of(question)
         if not asked:
             return ""
@@ -149,20 +177,23 @@ class Rubric:
             words.part(
                 "criterion",
                 {
-                    "id": one.id,
-                    "ask": one.ask,
-                    "form": _form(words, one, question.task),
+                    "id": criterion.id,
+                    "ask": criterion.ask,
+                    "form": _form(words, criterion, question.task),
                 },
             )
-            for one in asked
+            for criterion in asked
         ]
-        names = ", ".join(f'"{one.id}": …' for one in asked)
+        names = ", ".join(f'"{criterion.id}": …' for criterion in asked)
         values = {"criteria": "\n".join(lines), "names": names}
-        return words.part("asked", values)
+        return words.part(part, values)
 
-    def schema(self, question: Question) -> Json | None:
+    def schema(self, question: Asked) -> Json | None:
         """Return the JSON schema of the criteria; None without any."""
-        rules = {one.id: _rule(one, question.task) for one in self.of(question)}
+        rules = {
+            criterion.id: _rule(criterion, question.task)
+            for criterion in self.of(question)
+        }
         return (
             {
                 "type": "object",
@@ -206,6 +237,11 @@ def _rule(criterion: Criterion, task: str) -> Json:
     return {"type": "string", "enum": words}
 
 
+def is_file(named: Any) -> bool:
+    """Return whether a rubric is named by its file."""
+    return Path(str(named)).suffix.lower() in (".yaml", ".yml")
+
+
 def rubric_of(named: str | Path | Rubric) -> Rubric:
     """Return a rubric: a file, or the name of a built-in one, such as ``reason`` or ``reason@v1``.
 
@@ -218,9 +254,8 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
     """
     if isinstance(named, Rubric):
         return named
-    path = Path(named)
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return read_rubric(path)
+    if is_file(named):
+        return read_rubric(Path(named))
     name, _, version = str(named).partition("@")
     known = {
         place.name: sorted(place.glob("v*.yaml"), key=_number)
@@ -229,7 +264,11 @@ def rubric_of(named: str | Path | Rubric) -> Rubric:
     }
     versions = {file.stem: file for file in known.get(name, ())}
     if not versions or version not in ("", *versions):
-        every = [f"{one}@{file.stem}" for one, files in known.items() for file in files]
+        every = [
+            f"{rubric_id}@{file.stem}"
+            for rubric_id, files in known.items()
+            for file in files
+        ]
         raise UsageError(
             f"--rubric must be a YAML file or {one_of(str(named), every)}, got {str(named)!r}"
         )
@@ -255,15 +294,18 @@ def read_rubric(path: Path) -> Rubric:
     except ValidationError as error:
         place, reason = first_problem(error)
         raise DataError(f"{path}: {'.'.join(place) or 'rubric'}: {reason}") from None
-    names = [one.id for one in file.criteria]
+    names = [criterion.id for criterion in file.criteria]
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
         raise DataError(f"{path}: criteria: id must be unique, got {twice[0]!r} twice")
-    for one in file.criteria:
-        if isinstance(one.answer, Scale) and one.answer.scale[0] >= one.answer.scale[1]:
-            low, high = one.answer.scale
+    for criterion in file.criteria:
+        if (
+            isinstance(criterion.answer, Scale)
+            and criterion.answer.scale[0] >= criterion.answer.scale[1]
+        ):
+            low, high = criterion.answer.scale
             raise DataError(
-                f"{path}: {one.id}: scale must have its lower end first, got "
+                f"{path}: {criterion.id}: scale must have its lower end first, got "
                 f"[{low:g}, {high:g}]"
             )
     return Rubric(f"{file.rubric}@{file.version}", file.criteria)
@@ -277,5 +319,5 @@ def rubric_of_json(stated: Any) -> Rubric:
     ValueError, KeyError, TypeError
         If it states none.
     """
-    criteria = tuple(Criterion.model_validate(one) for one in stated["criteria"])
+    criteria = tuple(Criterion.model_validate(stored) for stored in stated["criteria"])
     return Rubric(str(stated["name"]), criteria)

@@ -95,16 +95,16 @@ def find_spans(prompt: str, n_options: int = 2) -> Spans:
 
 def _heads(prompt: str, n_options: int) -> list[re.Match[str]]:
     place = prompt.find(_HEAD)
-    found: list[re.Match[str]] = []
+    heads: list[re.Match[str]] = []
     for letter in LETTERS[:n_options] if place >= 0 else "":
         match = re.compile(rf"^[ \t]*{letter}\.(?=\s|$)", re.MULTILINE).search(
             prompt, place
         )
         if match is None:
             break
-        found.append(match)
+        heads.append(match)
         place = match.end()
-    return found
+    return heads
 
 
 def _final_question(prompt: str) -> int:

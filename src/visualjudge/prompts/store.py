@@ -102,17 +102,17 @@ class PromptTemplate:
             As :meth:`part`, or if the placeholder does not occur exactly once.
         """
         where = f"{self.name}, part {key!r}"
-        found = [
+        spans = [
             match.span()
             for match in PLACEHOLDER.finditer(self._part(key))
             if match[1] == name
         ]
-        if len(found) != 1:
+        if len(spans) != 1:
             raise PromptError(
-                f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(found)}"
+                f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(spans)}"
             )
         text = self._part(key)
-        (start, end) = found[0]
+        (start, end) = spans[0]
         return fill(text[:start], values, where=where), fill(
             text[end:], values, where=where
         )
@@ -176,8 +176,8 @@ class PromptAssetStore:
         """
         key = (prompt_id, version)
         if key not in self._read:
-            found = _parse(self.path(prompt_id, version), prompt_id, version)
-            self._read[key] = self._with_added_parts(self._extended(found))
+            template = _parse(self.path(prompt_id, version), prompt_id, version)
+            self._read[key] = self._with_added_parts(self._extended(template))
         return self._read[key]
 
     def prompts(self) -> Iterator[tuple[str, str]]:

@@ -9,13 +9,17 @@ from typing import Any
 
 import orjson
 
-from visualjudge.core.records import FAILED
+from visualjudge.core.records import FAILED, LETTERS
 from visualjudge.prompts.rubric import LARGEST_PLACE, NONE, Criterion, Scale
 from visualjudge.replies.json_answers import objects
 from visualjudge.replies.stripped_text import without_thoughts
 
 FIELD = "criteria"
-_OPTIONS = {"a": "A", "b": "B", "option a": "A", "option b": "B", "tie": "tie"}
+_NOUNS = ("", "option ", "image ")
+_OPTIONS = {
+    **{f"{noun}{letter}".lower(): letter for noun in _NOUNS for letter in LETTERS[:2]},
+    "tie": "tie",
+}
 _YES_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
@@ -45,13 +49,13 @@ def read_criterion(criterion: Criterion, value: Any, task: str) -> Any:
         return _number(value, *form.scale)
     if form == "place":
         return _place(value)
-    said = _plain(value)
+    text = _plain(value)
     if form == "yes_no":
-        return _YES_NO.get(said, FAILED)
+        return _YES_NO.get(text, FAILED)
     if form == "option":
-        return _OPTIONS.get(said, FAILED)
+        return _OPTIONS.get(text, FAILED)
     words = {_plain(word): word for word in criterion.words(task)}
-    return words.get(said, FAILED)
+    return words.get(text, FAILED)
 
 
 def _plain(value: Any) -> str:
@@ -71,7 +75,7 @@ def _place(value: Any) -> Any:
         return NONE
     if not isinstance(value, list) or len(value) != 4:
         return FAILED
-    corners = [_number(one, 0, LARGEST_PLACE) for one in value]
+    corners = [_number(corner, 0, LARGEST_PLACE) for corner in value]
     if FAILED in corners:
         return FAILED
     x1, y1, x2, y2 = corners
@@ -87,10 +91,10 @@ def read_criteria(
 ) -> dict[str, Any]:
     """Return the value of each criterion by id; ``stored`` turns letters back."""
     read = {
-        one.id: read_criterion(one, values.get(one.id, FAILED), task)
-        for one in criteria
+        criterion.id: read_criterion(criterion, values.get(criterion.id, FAILED), task)
+        for criterion in criteria
     }
-    options = {one.id for one in criteria if one.answer == "option"}
+    options = {criterion.id for criterion in criteria if criterion.answer == "option"}
     return {
         name: stored(value) if name in options else value
         for name, value in read.items()

@@ -69,7 +69,7 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
         for line in lines
     ]
     items = [n for n, head in enumerate(heads) if head][-len(asked.letters) :]
-    one = (
+    answer = (
         order_of([heads[n][-1] for n in items], asked)
         if len(items) == len(asked.letters)
         else None
@@ -78,7 +78,7 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
         word.number for n in items for word in heads[n] if word.number is not None
     ]
     if (
-        one is None or one[0] is None or places != sorted(places)
+        answer is None or answer[0] is None or places != sorted(places)
     ):  # counted down to the best
         return None
     before = lines[items[0] - 1] if items[0] else None
@@ -88,26 +88,26 @@ def _listed(clean: str, lines: Sequence[re.Match[str]], asked: Asked) -> Mark | 
     numbered = all(
         any(w.number is not None or w.of("place") for w in heads[n]) for n in items
     )
-    if labelled or (numbered and before is None and one[0] != asked.letters):
+    if labelled or (numbered and before is None and answer[0] != asked.letters):
         return Mark(
-            one[0], None, heads[items[0]][-1].start, heads[items[-1]][-1].end, "list"
+            answer[0], None, heads[items[0]][-1].start, heads[items[-1]][-1].end, "list"
         )
     return None
 
 
-def _head(said: Sequence[Word]) -> Sequence[Word]:
+def _head(phrase: Sequence[Word]) -> Sequence[Word]:
     """Return the words of a list item up to its option, or nothing."""
-    at = next((n for n, word in enumerate(said) if word.option), len(said))
+    at = next((n for n, word in enumerate(phrase) if word.option), len(phrase))
     beside = all(
         not w.text[0].isalnum() or w.number is not None or w.of("noun", "place")
-        for w in said[:at]
+        for w in phrase[:at]
     )
     ends = (
-        at + 1 >= len(said)
-        or said[at + 1].text in ":-–—.,;|()"
-        or said[at + 1].of("noun")
+        at + 1 >= len(phrase)
+        or phrase[at + 1].text in ":-–—.,;|()"
+        or phrase[at + 1].of("noun")
     )
-    return said[: at + 1] if at < len(said) and beside and ends else ()
+    return phrase[: at + 1] if at < len(phrase) and beside and ends else ()
 
 
 # Characters around an order in which its direction may be stated.
@@ -116,25 +116,25 @@ AFTER = 80
 _DIRECTIONS = ("worst", "best", "rising", "falling")
 
 
-def best_first(clean: str, found: Mark, asked: Asked) -> Mark:
+def best_first(clean: str, mark: Mark, asked: Asked) -> Mark:
     """Return an order, without a value if words or signs around it say worst first.
 
     The first word of a direction decides: "best to worst" is best first, "worst first" is not.
     """
-    if not isinstance(found.value, str):
-        return found
-    behind = clean[found.end : found.end + AFTER].partition("\n")[0]
-    begin = max(0, found.start - BEFORE)
-    around = clean[begin : found.end + len(behind)]
+    if not isinstance(mark.value, str):
+        return mark
+    behind = clean[mark.end : mark.end + AFTER].partition("\n")[0]
+    begin = max(0, mark.start - BEFORE)
+    around = clean[begin : mark.end + len(behind)]
     if "<" not in around and not may_hold(around, *_DIRECTIONS):
-        return found
+        return mark
     directions = [
         word
-        for word in words(clean, asked, begin, found.end + len(behind))
+        for word in words(clean, asked, begin, mark.end + len(behind))
         if word.text[0] == "<" or word.of(*_DIRECTIONS)
     ]
     upward = directions and not directions[0].of("best", "falling")
     downward = any(word.of("falling") for word in directions)
     if upward or (downward and any(word.of("rising") for word in directions)):
-        return replace(found, value=None, cause="several answers")
-    return found
+        return replace(mark, value=None, cause="several answers")
+    return mark

@@ -92,34 +92,36 @@ class Mark:
 
 
 def marks_of(
-    text: str, clean: str, said: Sequence[Mark], asked: Asked, since: int
+    text: str, clean: str, earlier: Sequence[Mark], asked: Asked, since: int
 ) -> list[Mark]:
     """Return every mark that ends behind ``since`` and says something of the options, in order.
 
-    ``clean`` is the same text without markup, at the same positions, ``said`` its statements. A box
+    ``clean`` is the same text without markup, at the same positions, ``earlier`` its statements. A box
     with a letter of no option has neither value nor cause: it may be mathematics.
     """
     objects = answers(text, asked.kind)
-    found = [mark for mark in said if mark.rule == "label"]
-    found += _out_of_ten(clean, asked, since) if asked.kind == "scoring" else ()
+    labelled = [mark for mark in earlier if mark.rule == "label"]
+    labelled += _out_of_ten(clean, asked, since) if asked.kind == "scoring" else ()
     for start, end, opened, closed, rule in _framed(text, asked, since):
-        one = stated(words(clean, asked, opened, closed), asked)
-        if one is not None:
+        statement = stated(words(clean, asked, opened, closed), asked)
+        if statement is not None:
             cause = (
-                None if rule == "box" and one.cause == "unknown option" else one.cause
+                None
+                if rule == "box" and statement.cause == "unknown option"
+                else statement.cause
             )
-            found.append(Mark(one.value, cause, start, end, rule))
-    found = [
-        mark for mark in found if not any(a <= mark.start < b for _, a, b in objects)
+            labelled.append(Mark(statement.value, cause, start, end, rule))
+    labelled = [
+        mark for mark in labelled if not any(a <= mark.start < b for _, a, b in objects)
     ]
     for answer, start, end in objects:
-        if (one := stated(words(plain(answer), asked), asked)) is not None:
-            found.append(Mark(one.value, one.cause, start, end, "JSON"))
-    found.sort(key=lambda mark: (mark.end, mark.start))
-    ends = [0, *(mark.end for mark in found)]
+        if (statement := stated(words(plain(answer), asked), asked)) is not None:
+            labelled.append(Mark(statement.value, statement.cause, start, end, "JSON"))
+    labelled.sort(key=lambda mark: (mark.end, mark.start))
+    ends = [0, *(mark.end for mark in labelled)]
     return [
         m
-        for m, end in zip(found, ends, strict=False)
+        for m, end in zip(labelled, ends, strict=False)
         if not _denied(clean, m, end, asked)
     ]
 
@@ -132,11 +134,11 @@ def _framed(
     for form, rule in _FRAMES.items():
         if form is (_BRACKETS if asked.kind == "ranking" else _BRACKETED_ORDER):
             continue
-        for found in list(form.finditer(text))[-MOST_MARKS:]:
-            if found.end() > since and (
-                rule != "tag" or found[1].lower() in source()["tags"]
+        for frame in list(form.finditer(text))[-MOST_MARKS:]:
+            if frame.end() > since and (
+                rule != "tag" or frame[1].lower() in source()["tags"]
             ):
-                yield *found.span(), *found.span(found.lastindex or 1), rule
+                yield *frame.span(), *frame.span(frame.lastindex or 1), rule
 
 
 def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
@@ -144,10 +146,10 @@ def _spans(clean: str, asked: Asked, line: int) -> list[tuple[int, int]]:
     rules of tables."""
     numbered = asked.kind == "scoring" or bool(asked.names)
     beside = " .:-|" if numbered else " .:-|0123456789"
-    found = [sentence.span() for sentence in _SENTENCE.finditer(clean, max(line, 0))]
+    spans = [sentence.span() for sentence in _SENTENCE.finditer(clean, max(line, 0))]
     return [
         (begin, end)
-        for begin, end in found[:-MOST_SENTENCES][:100] + found[-MOST_SENTENCES:]
+        for begin, end in spans[:-MOST_SENTENCES][:100] + spans[-MOST_SENTENCES:]
         if clean[begin:end].strip(beside)
         and not (numbered and _ITEM.fullmatch(clean, begin, end + 1))
     ]
@@ -165,25 +167,31 @@ def statements(
     )
     if since >= 0 and not (spans and spans[0][0] < since):
         spans = _spans(clean, asked, 0)
-    found = list[tuple[Mark, bool]]()
+    statements_made = list[tuple[Mark, bool]]()
     label = list[Word]()
     first = max(0, bisect_left(spans, (since, 0)) - 1)
     for begin, end in spans[first : bisect_left(spans, (until, 0))]:
-        said = answering(clean, asked, begin, end)
-        one = stated([*label, *said], asked) if said else None
-        if one is not None and begin > since:
+        phrase = answering(clean, asked, begin, end)
+        answer = stated([*label, *phrase], asked) if phrase else None
+        if answer is not None and begin > since:
             before = clean[clean.rfind("\n", 0, begin) + 1 : begin]
-            labelled = one.labelled and (one.bare or not label)
-            if labelled or not any(word.text == ":" for word in one.led_by):
-                start = one.led_by[0].start if labelled else one.start
-                place = start, one.end, "label" if labelled else "line"
-                final = holds(one.led_by, "final")
+            labelled = answer.labelled and (answer.bare or not label)
+            if labelled or not any(word.text == ":" for word in answer.led_by):
+                start = answer.led_by[0].start if labelled else answer.start
+                place = start, answer.end, "label" if labelled else "line"
+                final = holds(answer.led_by, "final")
                 alone = (
-                    one.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
+                    answer.bare and not before.strip(" .|-") and _ENDS.match(clean, end)
                 )
-                found.append((Mark(one.value, one.cause, *place, final), bool(alone)))
-        label = [*said, Word("\n", end, end)] if said and is_label(said, asked) else []
-    return found
+                statements_made.append(
+                    (Mark(answer.value, answer.cause, *place, final), bool(alone))
+                )
+        label = (
+            [*phrase, Word("\n", end, end)]
+            if phrase and is_label(phrase, asked)
+            else []
+        )
+    return statements_made
 
 
 def answering(clean: str, asked: Asked, begin: int, end: int) -> list[Word]:
@@ -226,24 +234,30 @@ def _is_known(part: str) -> bool:
 
 def _out_of_ten(clean: str, asked: Asked, since: int) -> Iterator[Mark]:
     """Yield "7/10" where it is neither a share of things nor the score of one quality."""
-    late = (found for found in _OUT_OF_TEN.finditer(clean) if found.end() > since)
-    for found in list(late)[-MOST_MARKS:] if "10" in clean else ():
+    late = (
+        fraction for fraction in _OUT_OF_TEN.finditer(clean) if fraction.end() > since
+    )
+    for fraction in list(late)[-MOST_MARKS:] if "10" in clean else ():
         begin = max(
-            clean.rfind("\n", 0, found.start()) + 1, found.start() - LONGEST_HEAD
+            clean.rfind("\n", 0, fraction.start()) + 1, fraction.start() - LONGEST_HEAD
         )
-        before = words(clean, asked, begin, found.start())
+        before = words(clean, asked, begin, fraction.start())
         clause = max(
             (n for n, word in enumerate(before) if word.text in ",.;"), default=-1
         )
         named = any(word.text == ":" for word in before[clause + 1 :])
-        one = stated(words(clean, asked, found.start(), found.end() + NEAR), asked)
+        answer = stated(
+            words(clean, asked, fraction.start(), fraction.end() + NEAR), asked
+        )
         counted = holds(before[clause + 1 :], "counts")
         if (
-            one is not None
+            answer is not None
             and not counted
             and (not named or is_label(before[clause + 1 :], asked))
         ):
-            yield Mark(one.value, one.cause, found.start(), one.end, "out of ten")
+            yield Mark(
+                answer.value, answer.cause, fraction.start(), answer.end, "out of ten"
+            )
 
 
 def _denied(clean: str, mark: Mark, after: int, asked: Asked) -> bool:

@@ -143,19 +143,19 @@ def _read(
         return Reading(FAILED, "unparseable", "too long")
     spoken = without_thoughts(text)
     asked = Asked(kind, letters, {name.lower(): answer for name, answer in names})
-    found = answer_in(spoken, asked, prose=prose)
-    refused_tie = found.value in (TIE, BOTH_BAD) and found.value not in ties
-    if found.value is not None and not refused_tie:
+    mark = answer_in(spoken, asked, prose=prose)
+    refused_tie = mark.value in (TIE, BOTH_BAD) and mark.value not in ties
+    if mark.value is not None and not refused_tie:
         return Reading(
-            found.value,
+            mark.value,
             "ok",
-            span=(found.start, found.end),
-            rule=found.rule,
-            read_by="prose" if found.prose else "marked",
+            span=(mark.start, mark.end),
+            rule=mark.rule,
+            read_by="prose" if mark.prose else "marked",
         )
     if not refused_tie and is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
-    cause = "cut" if text.strip() and not spoken.strip() else found.cause
+    cause = "cut" if text.strip() and not spoken.strip() else mark.cause
     return Reading(
         FAILED, "unparseable", "tie" if refused_tie else cast("Cause", cause)
     )
@@ -167,49 +167,45 @@ def answer_in(spoken: str, asked: Asked, *, prose: bool = True) -> Mark:
     clean = plain(without_markup(spoken))
     end = len(clean.rstrip())
     begin = clean.rfind("\n\n", 0, end)
-    found = _in_marks(spoken, clean, asked, begin)
-    if found.value is not None:
-        found = _kept(clean, found, asked)
-    elif prose and found.cause == "no answer":
+    mark = _in_marks(spoken, clean, asked, begin)
+    if mark.value is not None:
+        mark = _unless_retracted(clean, mark, asked)
+    elif prose and mark.cause == "no answer":
         begin = max(begin, end - LONGEST_PARAGRAPH, 0)
-        found = replace(
+        mark = replace(
             read_sentences(sentences(clean, asked, begin), asked), prose=True
         )
-    if (
-        asked.kind == "scoring"
-        and found.value is not None
-        and _other_scale(clean, found)
-    ):
-        return replace(found, value=None, cause="other scale")
-    return best_first(clean, found, asked) if asked.kind == "ranking" else found
+    if asked.kind == "scoring" and mark.value is not None and _other_scale(clean, mark):
+        return replace(mark, value=None, cause="other scale")
+    return best_first(clean, mark, asked) if asked.kind == "ranking" else mark
 
 
 def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mark:
     """Return the answer of marks and lines; labels before the last paragraph are looked
     for only where it holds no mark that decides."""
-    said = list[tuple[Mark, bool]]()
+    marked = list[tuple[Mark, bool]]()
     until = len(clean)
     for since in dict.fromkeys((last_paragraph, -1)):
-        said = statements(clean, asked, since, until) + said
+        marked = statements(clean, asked, since, until) + marked
         until = since
-        marks = marks_of(spoken, clean, [mark for mark, _ in said], asked, since)
-        if (found := _last(clean, marks, asked, since)) is not None:
-            return found
+        marks = marks_of(spoken, clean, [mark for mark, _ in marked], asked, since)
+        if (found_value := _last(clean, marks, asked, since)) is not None:
+            return found_value
     if marks:
         return replace(marks[-1], cause="unknown option")
-    alone = [mark for mark, whole in said if whole]
+    alone = [mark for mark, whole in marked if whole]
     return read_lines(spoken, clean, alone, asked) or Mark(None, "no answer")
 
 
-def _other_scale(clean: str, found: Mark) -> bool:
+def _other_scale(clean: str, mark: Mark) -> bool:
     """Return whether a scale that does not end at ten is named within a score, behind
     it, or before it as "the scale is 1 to 5"."""
-    line = clean[found.end : found.end + NEAR].partition("\n")[0]
-    before = clean[max(0, found.start - LONGEST_AFTER) : found.start]
+    line = clean[mark.end : mark.end + NEAR].partition("\n")[0]
+    before = clean[max(0, mark.start - LONGEST_AFTER) : mark.start]
     return any(
         top != "10"
         for top in (
-            *_TOP.findall(clean[found.start : found.end] + line),
+            *_TOP.findall(clean[mark.start : mark.end] + line),
             *filter(None, sum(_SCALE.findall(before), ())),
         )
     )
@@ -224,7 +220,7 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
         return None
     last = deciding[-1]
     line = clean.rfind("\n", 0, last.start) + 1
-    said = (last.value, last.cause)
+    said_value = (last.value, last.cause)
     listed = _ITEM.match(clean, line, last.start)
     begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
     if begin < since:
@@ -232,7 +228,7 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
     rivals = [
         mark
         for mark in deciding
-        if mark.start > begin and (mark.value, mark.cause) != said
+        if mark.start > begin and (mark.value, mark.cause) != said_value
     ]
     final = (
         asked.kind == "scoring"
@@ -248,11 +244,11 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
     return replace(last, value=None, cause="several answers")
 
 
-def _kept(clean: str, found: Mark, asked: Asked) -> Mark:
+def _unless_retracted(clean: str, mark: Mark, asked: Asked) -> Mark:
     """Return the answer, unless the text after it takes it back or prefers another."""
-    after = sentences(clean, asked, found.end, found.end + LONGEST_AFTER)
+    after = sentences(clean, asked, mark.end, mark.end + LONGEST_AFTER)
     later = read_sentences(after, asked)
     if retracts(after) and later.value is not None:
         return replace(later, prose=True)
-    differs = retracts(after) or later.value not in (None, found.value)
-    return replace(found, value=None, cause="several answers") if differs else found
+    differs = retracts(after) or later.value not in (None, mark.value)
+    return replace(mark, value=None, cause="several answers") if differs else mark

@@ -26,25 +26,25 @@ def sentences(
 ) -> list[list[Word]]:
     """Return the sentences between two positions, at most ``LONGEST_PARAGRAPH`` characters."""
     last = min(start + LONGEST_PARAGRAPH, end or len(text))
-    found = words(text, asked, start, last)
-    ends = [n for n, word in enumerate(found, 1) if word.text in _STOPS]
-    return [found[a:b] for a, b in pairwise([0, *ends, len(found)]) if a < b]
+    spoken = words(text, asked, start, last)
+    ends = [n for n, word in enumerate(spoken, 1) if word.text in _STOPS]
+    return [spoken[a:b] for a, b in pairwise([0, *ends, len(spoken)]) if a < b]
 
 
-def retracts(found: Iterable[Sequence[Word]]) -> bool:
+def retracts(phrases: Iterable[Sequence[Word]]) -> bool:
     """Return whether one of the first two words of a sentence takes back what stands before."""
-    for sentence in found:
+    for sentence in phrases:
         begins = islice((word for word in sentence if word.text[0].isalnum()), 2)
         if holds(begins, "retracts"):
             return True
     return False
 
 
-def read_sentences(found: Sequence[Sequence[Word]], asked: Asked) -> Mark:
+def read_sentences(phrases: Sequence[Sequence[Word]], asked: Asked) -> Mark:
     """Return the answer that plain sentences agree on, or the cause why there is none."""
     claims = list[Mark]()
     cause = "no answer"
-    for sentence in found:
+    for sentence in phrases:
         if retracts([sentence]):
             claims = []
         if any(word.option for word in sentence) and holds(sentence, "supposes", "if"):

@@ -76,40 +76,40 @@ class Stated:
         )
 
 
-def stated(said: Sequence[Word], asked: Asked) -> Stated | None:
+def stated(phrase: Sequence[Word], asked: Asked) -> Stated | None:
     """Return the answer that a text states, or None if it names none.
 
     Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
     ends: at a mark, or before a reason.
     """
-    kept = without_scale(said, asked)
-    at = _lead(kept, asked)
-    if any(word.text == "?" for word in said) or at is None:
+    kept_value = without_scale(phrase, asked)
+    at = _lead(kept_value, asked)
+    if any(word.text == "?" for word in phrase) or at is None:
         return None
-    one = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)(
-        kept[at:], asked
+    answer = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)(
+        kept_value[at:], asked
     )
-    if one is None:
+    if answer is None:
         return None
-    value, cause, stop = one
-    while at + stop < len(kept) and kept[at + stop].text in _CLOSE:
+    value, cause, stop = answer
+    while at + stop < len(kept_value) and kept_value[at + stop].text in _CLOSE:
         stop += 1
-    lead = kept[:at]
-    rest = kept[at + stop :]
-    end = kept[at + stop - 1].end
+    lead = kept_value[:at]
+    rest = kept_value[at + stop :]
+    end = kept_value[at + stop - 1].end
     label = next(
         (n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead)
     )
     labelled = any(
         word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :]
     )
-    return Stated(value, cause, kept[at].start, end, lead, rest, labelled)
+    return Stated(value, cause, kept_value[at].start, end, lead, rest, labelled)
 
 
-def is_label(said: Sequence[Word], asked: Asked) -> bool:
+def is_label(phrase: Sequence[Word], asked: Asked) -> bool:
     """Return whether words are a label and nothing else."""
-    kept = without_scale(said, asked)
-    return holds(kept, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in kept)
+    rest = without_scale(phrase, asked)
+    return holds(rest, *_LABELS[asked.kind]) and all(_may_lead(w, asked) for w in rest)
 
 
 def _may_lead(word: Word, asked: Asked) -> bool:
@@ -124,41 +124,45 @@ def _may_lead(word: Word, asked: Asked) -> bool:
     return listed or word.text in _AROUND or word.number is not None
 
 
-def _lead(kept: Sequence[Word], asked: Asked) -> int | None:
+def _lead(phrase: Sequence[Word], asked: Asked) -> int | None:
     """Return the index of the answer: the first word that is not of those that may lead
     it."""
     lead = next(
-        (n for n, word in enumerate(kept) if not _may_lead(word, asked)), len(kept)
+        (n for n, word in enumerate(phrase) if not _may_lead(word, asked)), len(phrase)
     )
-    ties = (n for n, word in enumerate(kept[: lead + 1]) if word.of("tie", "bad"))
+    ties = (n for n, word in enumerate(phrase[: lead + 1]) if word.of("tie", "bad"))
     at = min(lead, next(ties, lead)) if asked.kind == "pairwise" else lead
-    if at < len(kept):
-        before = kept[at - 1] if at and asked.kind == "scoring" else _NOTHING
+    if at < len(phrase):
+        before = phrase[at - 1] if at and asked.kind == "scoring" else _NOTHING
         counted = before.of("noun") and not before.of("score", "filler")
-        signed = before.text in ("-", "–") and before.end == kept[at].start
+        signed = before.text in ("-", "–") and before.end == phrase[at].start
         return (
             None if counted or signed or before.text in ("<", ">", "<=", ">=") else at
         )
     # "b." and "option a": the letter may be a word that changes no answer
-    last = max((n for n, word in enumerate(kept) if word.text.isalpha()), default=0)
+    last = max((n for n, word in enumerate(phrase) if word.text.isalpha()), default=0)
     small = (
-        kept and len(kept[last].text) == 1 and kept[last].text.upper() in asked.letters
+        phrase
+        and len(phrase[last].text) == 1
+        and phrase[last].text.upper() in asked.letters
     )
     return last if small else None
 
 
-def _letter(kept: Sequence[Word], asked: Asked) -> Found:
-    first = kept[0]
+def _letter(phrase: Sequence[Word], asked: Asked) -> Found:
+    first = phrase[0]
     if not first.option and first.of("tie", "bad") and asked.kind == "pairwise":
         ends = all(
             w.of("tie", "bad", "noun", "filler", "is") or w.text in BREAKS
-            for w in kept[1:]
+            for w in phrase[1:]
         )
-        return (BOTH_BAD if first.of("bad") else TIE, None, len(kept)) if ends else None
+        return (
+            (BOTH_BAD if first.of("bad") else TIE, None, len(phrase)) if ends else None
+        )
     letter = first.option or first.text.upper()
     rest = [
         word
-        for word in kept[1:]
+        for word in phrase[1:]
         if word.text not in _CLOSE and (word.option or not word.of("noun"))
     ]
     if letter not in (*asked.letters, TIE, BOTH_BAD):
@@ -210,74 +214,74 @@ def _compared(letter: str, rest: Sequence[Word], asked: Asked) -> Found:
     return letter if sign[0] == ">" else other, None, 3
 
 
-def without_scale(said: Sequence[Word], asked: Asked) -> Sequence[Word]:
+def without_scale(phrase: Sequence[Word], asked: Asked) -> Sequence[Word]:
     """Return the words without the scale of a score: "(0-10)", "out of 10" before it."""
     for at in range(
-        len(said) - 2
-        if asked.kind == "scoring" and any(w.number == GREATEST for w in said)
+        len(phrase) - 2
+        if asked.kind == "scoring" and any(w.number == GREATEST for w in phrase)
         else 0
     ):
-        low, link, high = said[at : at + 3]
+        low, link, high = phrase[at : at + 3]
         spans = low.number in (0, 1) and (link.text in "-–" or link.of("to"))
         ahead = low.of("of ten") and link.number == GREATEST and at < 3
         if ahead or (spans and high.number == GREATEST):
-            return [*said[:at], *said[at + 3 - ahead :]]
-    return said
+            return [*phrase[:at], *phrase[at + 3 - ahead :]]
+    return phrase
 
 
-def _score(kept: Sequence[Word], _asked: Asked) -> Found:
-    number = kept[0].number
-    after, then = [*kept[1:], _NOTHING, _NOTHING][:2]
+def _score(phrase: Sequence[Word], _asked: Asked) -> Found:
+    number = phrase[0].number
+    after, then = [*phrase[1:], _NOTHING, _NOTHING][:2]
     if number is None:
         return None
     scaled = then.number is not None and (after.text == "/" or after.of("of ten"))
     at = 3 if scaled else 1
-    at += sum(word.of("points") for word in kept[at : at + 1])
+    at += sum(word.of("points") for word in phrase[at : at + 1])
     over = number > GREATEST or (scaled and then.number != GREATEST)
-    after, then = [*kept[at:], _NOTHING, _NOTHING][:2]
+    after, then = [*phrase[at:], _NOTHING, _NOTHING][:2]
     if over or after.text in ("%", "/", "+", "percent"):
         return None, "other scale", at
     ranges = after.text in _ALSO or after.of("to") or after.text in "-–"
-    aside = any(w.number is not None for w in kept[at : at + 8]) and after.text == "("
+    aside = any(w.number is not None for w in phrase[at : at + 8]) and after.text == "("
     if (
         aside
         or (then.number is not None and ranges)
-        or "or" in [w.text for w in kept[at : at + 2]]
+        or "or" in [w.text for w in phrase[at : at + 2]]
     ):
         return None, "several answers", at
     return (
         (number, None, at)
-        if _ends([w for w in kept[at:] if w.text not in _CLOSE])
+        if _ends([w for w in phrase[at:] if w.text not in _CLOSE])
         else None
     )
 
 
-def order_of(kept: Sequence[Word], asked: Asked) -> Found:
+def order_of(phrase: Sequence[Word], asked: Asked) -> Found:
     """Return the order that options and links state, as written."""
-    spelt = kept[0].text.upper()
-    if sorted(spelt) == sorted(asked.letters) and not kept[0].kinds:
+    spelt = phrase[0].text.upper()
+    if sorted(spelt) == sorted(asked.letters) and not phrase[0].kinds:
         return spelt, None, 1
-    stop = next((n for n, word in enumerate(kept) if not _links(word)), len(kept))
-    letters = [n for n, word in enumerate(kept[:stop]) if word.option][
+    stop = next((n for n, word in enumerate(phrase) if not _links(word)), len(phrase))
+    letters = [n for n, word in enumerate(phrase[:stop]) if word.option][
         : len(asked.letters)
     ]
     if len(letters) < 2:
         return None
     at = letters[-1] + 1
-    rest = [word for word in kept[at:] if word.text not in _CLOSE]
-    order = "".join(kept[n].option for n in letters)
+    rest = [word for word in phrase[at:] if word.text not in _CLOSE]
+    order = "".join(phrase[n].option for n in letters)
     signs = {
-        word.text[0] for word in kept[:at] if word.text and set(word.text) <= _SIGNS
+        word.text[0] for word in phrase[:at] if word.text and set(word.text) <= _SIGNS
     }
-    mixed = bool(signs) and any(word.text == "," for word in kept[:at])
-    places = [word.number for word in kept[:at] if word.number is not None]
+    mixed = bool(signs) and any(word.text == "," for word in phrase[:at])
+    places = [word.number for word in phrase[:at] if word.number is not None]
     if places and places not in (
         [*range(1, len(order) + 1)],
         [*range(2, len(order) + 1)],
     ):
         return None
     goes_on = any(w.option or w.unknown for w in rest[1:2]) and rest[0].text != "("
-    if any(word.unknown for word in kept[at : stop + 1]) or (
+    if any(word.unknown for word in phrase[at : stop + 1]) or (
         goes_on and rest[1].unknown
     ):
         return None, "unknown option", at

@@ -60,9 +60,9 @@ class Word:
         return bool(self.kinds) and not self.kinds.isdisjoint(lists)
 
 
-def holds(said: Iterable[Word], *lists: str) -> bool:
+def holds(phrase: Iterable[Word], *lists: str) -> bool:
     """Return whether one of the lists holds any of the words."""
-    return any(word.of(*lists) for word in said)
+    return any(word.of(*lists) for word in phrase)
 
 
 def plain(text: str) -> str:
@@ -75,20 +75,20 @@ def words(
     text: str, asked: Asked, start: int = 0, end: int | None = None
 ) -> list[Word]:
     """Return the words of :func:`plain` text; an entry of several words is one word."""
-    found = [
+    spoken = [
         _word(match, text, asked)
         for match in TOKEN.finditer(text, start, len(text) if end is None else end)
     ]
     merged = []
     at = 0
     tree = lists()
-    while at < len(found):
-        word = found[at]
+    while at < len(spoken):
+        word = spoken[at]
         at += 1
         node = tree.get(word.text)
         if node and not word.option and not word.unknown:
-            at, word.kinds = _longest(found, at, node)
-            word.end = found[at - 1].end
+            at, word.kinds = _longest(spoken, at, node)
+            word.end = spoken[at - 1].end
             number, option = _stands_for(word.kinds)
             word.number = word.number if number is None else number
             word.option = option if asked.letters == "AB" else ""
@@ -97,9 +97,11 @@ def words(
 
 
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
-    said = match[1]
+    said_value = match[1]
     (start, end) = match.span(1)
-    lowered, number, letter = (_alone if len(said) < 40 else _alone.__wrapped__)(said)
+    lowered, number, letter = (_alone if len(said_value) < 40 else _alone.__wrapped__)(
+        said_value
+    )
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
     if not letter or _is_part(text, start, end, asked.letters):
@@ -112,16 +114,16 @@ def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
 
 
 @lru_cache(8192)
-def _alone(said: str) -> tuple[str, float | None, str]:
+def _alone(text: str) -> tuple[str, float | None, str]:
     """Return what a word says wherever it stands: itself in lower case, its number, and
     its letter."""
-    lowered = said.lower()
-    if said[-1].isdecimal():
-        parts = re.split("[.,]", said)
-        beyond = len(parts) > 2 or ("," in said and len(parts[1]) == 3)  # "1,000"
+    lowered = text.lower()
+    if text[-1].isdecimal():
+        parts = re.split("[.,]", text)
+        beyond = len(parts) > 2 or ("," in text and len(parts[1]) == 3)  # "1,000"
         return lowered, float("inf" if beyond else ".".join(parts)), ""
-    letter = _CYRILLIC.get(said, said)[-1]  # "OptionB"
-    lone = len(said) == 1 or lowered[:-1] in ("option", "image", "model")
+    letter = _CYRILLIC.get(text, text)[-1]  # "OptionB"
+    lone = len(text) == 1 or lowered[:-1] in ("option", "image", "model")
     return lowered, None, letter if lone and "A" <= letter <= "Z" else ""
 
 
@@ -134,14 +136,14 @@ def _is_part(text: str, start: int, end: int, letters: str) -> bool:
 
 
 def _longest(
-    found: Sequence[Word], at: int, node: dict[str, Any]
+    phrase: Sequence[Word], at: int, node: dict[str, Any]
 ) -> tuple[int, frozenset[str]]:
     """Return the end of the longest entry of a word and those from ``at`` on, and the
     lists with it."""
     end = at
     kinds = node.get("", frozenset())
-    while at < len(found) and not found[at].option and found[at].text in node:
-        node = node[found[at].text]
+    while at < len(phrase) and not phrase[at].option and phrase[at].text in node:
+        node = node[phrase[at].text]
         at += 1
         if "" in node:
             end = at
@@ -152,8 +154,8 @@ def _longest(
 @cache
 def _stands_for(kinds: frozenset[str]) -> tuple[float | None, str]:
     """Return the number and the option of lists such as "number 7" and "option A"."""
-    said = {kind[:7]: kind[7:] for kind in kinds}
-    return float(said["number "]) if "number " in said else None, said.get(
+    meanings = {kind[:7]: kind[7:] for kind in kinds}
+    return float(meanings["number "]) if "number " in meanings else None, meanings.get(
         "option ", ""
     )
 

@@ -27,6 +27,7 @@ from starlette.staticfiles import StaticFiles
 
 from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
+from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
@@ -77,6 +78,7 @@ def templates() -> Environment:
     env = Environment(
         loader=PackageLoader("visualjudge.studio"),
         autoescape=True,
+        finalize=visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -159,7 +161,7 @@ class Pages:
             "/r/{slug}": self.run,
             "/r/{slug}/state": self.state,
             "/r/{slug}/answer": self.answer,
-            "/d/{slug}/q/{identity}": self.question,
+            "/d/{slug}/q/{identity:path}": self.question,
             "/d/{slug}/image/{name:path}": self.image,
             "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
         }

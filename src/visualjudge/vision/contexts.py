@@ -17,16 +17,16 @@ def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
     """Return the part named after the prediction type, if any, and the class of interest or the
     statement that all categories are of interest.
     """
-    shown = ", ".join(scene.class_of_interest or ())
+    names = ", ".join(scene.class_of_interest or ())
     known = (
         type_sentence(asset, scene, _prompts) if scene.task.type in asset.parts else []
     )
-    said = (
-        asset.part("classes", {"classes": shown})
-        if shown
+    sentence = (
+        asset.part("classes", {"classes": names})
+        if names
         else asset.part("all_classes")
     )
-    return [*known, said]
+    return [*known, sentence]
 
 
 def type_sentence(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:

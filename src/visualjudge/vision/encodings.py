@@ -36,10 +36,10 @@ def encodings(task: str | None = None) -> list[Encoding]:
     """
     wanted = TASKS.values() if task is None else (task_named(task),)
     return [
-        replace(row, task=one.name)
-        for one in wanted
+        replace(row, task=pattern.name)
+        for pattern in wanted
         for row in CATALOGUE.values()
-        if row.type == one.type
+        if row.type == pattern.type
     ]
 
 

@@ -71,10 +71,10 @@ def perturbed(
         levels = middles(scene.levels)
     for severity in levels:
         rng = rng_for(seed, "perturb", task, error_type, key)
-        found = function(truth, severity, scene, rng)
-        if not isinstance(found, Prediction):
+        prediction = function(truth, severity, scene, rng)
+        if not isinstance(prediction, Prediction):
             raise DataError(
                 f"error type {error_type} of {row.type}: must return a prediction, got "
-                f"{type(found).__name__}"
+                f"{type(prediction).__name__}"
             )
-        yield severity, found
+        yield severity, prediction

@@ -13,6 +13,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Fault, Pixels
 from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.tasks import TASKS
 
 # An annotation states its heaviest faults, so that dense images do not fill a dataset.
 MOST_FAULTS = 100
@@ -21,9 +22,9 @@ _STATED = TypeAdapter(tuple[Fault, ...] | None)
 
 def kinds_of(task: str) -> Mapping[str, str]:
     """Return the kinds of faults of a task's predictions, each with a clause that describes it;
-    empty without a measure.
+    empty without a measure, as of tasks that are not ours.
     """
-    row = type_of(task).faults
+    row = type_of(task).faults if task in TASKS else None
     return {} if row is None else row.kinds
 
 
@@ -32,7 +33,7 @@ def faults_of(
     prediction: Prediction,
     truth: Prediction,
     labels: Collection[str] | None = None,
-    given: Pixels | None = None,
+    input_image: Pixels | None = None,
 ) -> dict[str, Any]:
     """Return the ``metadata`` of an annotation about its faults: ``{"faults": […]}``, heaviest
     first, with boxes in pixels to one decimal; empty if its type has no measure or the sides cannot
@@ -54,19 +55,20 @@ def faults_of(
         return {}
     try:
         measured = sorted(
-            row.measure(prediction, truth, labels, given), key=lambda one: -one.weight
+            row.measure(prediction, truth, labels, input_image),
+            key=lambda fault: -fault.weight,
         )
     except DataError:
         return {}
     heaviest = [
         {
-            "kind": one.kind,
-            "box": [round(float(v), 1) for v in one.box],
-            "weight": round(float(one.weight), 4),
+            "kind": fault.kind,
+            "box": [round(float(v), 1) for v in fault.box],
+            "weight": round(float(fault.weight), 4),
         }
-        for one in measured[:MOST_FAULTS]
+        for fault in measured[:MOST_FAULTS]
     ]
-    return {"faults": [one for one in heaviest if one["weight"]]}
+    return {"faults": [fault for fault in heaviest if fault["weight"]]}
 
 
 def stated_faults(metadata: Mapping[str, Any]) -> tuple[Fault, ...] | None:

@@ -61,13 +61,13 @@ def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
         value, bool | np.bool_
     )
     if not plain or not abs(value) <= largest:  # false for NaN; ints of any length
-        shown = (
+        text = (
             f"{value!r}"[:40]
             if plain and not isinstance(value, int)
             else type(value).__name__
         )
         raise DataError(
-            f"{field}: must be a finite number of at most {largest:g}, got {shown}"
+            f"{field}: must be a finite number of at most {largest:g}, got {text}"
         )
     return float(value)
 
@@ -84,10 +84,10 @@ def flag(value: Any, field: str) -> bool:
     """Return a flag: a truth value, 0 or 1, also as text; None is False."""
     if value is None or value in (0, 1):  # nearly all
         return bool(value)
-    shown = str(value).strip().lower()
-    if shown not in FLAGS:
+    text = str(value).strip().lower()
+    if text not in FLAGS:
         raise DataError(f"{field}: must be 0 or 1, got {value!r:.40}")
-    return FLAGS[shown]
+    return FLAGS[text]
 
 
 def crowd(item: Payload) -> bool:

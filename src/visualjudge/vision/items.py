@@ -24,10 +24,10 @@ class LabelledItems(Prediction):
         return len(self.items)
 
     def items_by_label(self) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = {}
+        by_label: dict[str, list[Any]] = {}
         for item in self.items:
-            found.setdefault(item.label, []).append(item)
-        return found
+            by_label.setdefault(item.label, []).append(item)
+        return by_label
 
     def only(self, labels: Collection[str]) -> Self:
         return self.with_items(item for item in self.items if item.label in labels)

@@ -112,10 +112,10 @@ class Both:
     pixel: Encoding
 
     def __call__(self, scene: Scene, _style: ComboStyle) -> Encoded:
-        drawn, said = (
+        drawn, written = (
             scene.once(row.draw, row.style) for row in (self.pixel, self.text)
         )
-        return Encoded(drawn.image, said.text, drawn.legend, drawn.colors)
+        return Encoded(drawn.image, written.text, drawn.legend, drawn.colors)
 
 
 def combo(
@@ -250,15 +250,15 @@ def letterboxes(
         ``down`` pixels, each coordinate divided by the factor.
     """
 
-    def mended(side: int, found: Any, size: Size) -> Prediction:
+    def mended(side: int, prediction: Any, size: Size) -> Prediction:
         factor = side / max(size)
         right = (side - size[1] * factor) / 2
         down = (side - size[0] * factor) / 2
-        return moved(found, factor, right, down)
+        return moved(prediction, factor, right, down)
 
     for side in LETTERBOXES:
-        told = f"coordinates refer to an image letterboxed to {side} × {side}"
-        yield Misreading(told, partial(mended, side), of_size=True)
+        mistake = f"coordinates refer to an image letterboxed to {side} × {side}"
+        yield Misreading(mistake, partial(mended, side), of_size=True)
 
 
 @dataclass(frozen=True, slots=True)

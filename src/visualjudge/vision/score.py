@@ -128,15 +128,15 @@ def _prepared(
 
 def _final_score(value: object, metric: Metric) -> float:
     try:
-        found = round(10 * float(value), DECIMALS) + 0.0  # type: ignore[arg-type]
+        value_of_ten = round(10 * float(value), DECIMALS) + 0.0  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        found = math.nan
-    if not 0 <= found <= 10:
+        value_of_ten = math.nan
+    if not 0 <= value_of_ten <= 10:
         raise DataError(
             f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, got "
             f"{value!r:.40}"
         )
-    return found
+    return value_of_ten
 
 
 def measured_by(task: str, options: Fields) -> dict[str, Any]:

@@ -216,8 +216,8 @@ def compare(evidence: Evidence, **corners: float) -> ToolOutput:
     captions = []
     for letter in evidence.letters:
         part, _ = region(evidence.image(letter), **corners)
-        shown, factor = fitted(part, LONGEST // len(evidence.letters))
-        columns.append(shown)
+        image, factor = fitted(part, LONGEST // len(evidence.letters))
+        columns.append(image)
         captions.append(f"{letter} at {factor:.3g} times its size")
     height = max(column.shape[0] for column in columns)
     padding = [(0, height - column.shape[0]) for column in columns]
@@ -225,8 +225,8 @@ def compare(evidence: Evidence, **corners: float) -> ToolOutput:
         np.pad(column, (below, (0, GAP), (0, 0)), constant_values=255)
         for column, below in zip(columns, padding, strict=True)
     ]
-    shown = np.ascontiguousarray(np.hstack(row)[:, :-GAP])
-    return ToolOutput(f"from left to right: {', '.join(captions)}", (shown,))
+    image = np.ascontiguousarray(np.hstack(row)[:, :-GAP])
+    return ToolOutput(f"from left to right: {', '.join(captions)}", (image,))
 
 
 def count(evidence: Evidence, option: str, label: str | None = None) -> ToolOutput:

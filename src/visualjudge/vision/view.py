@@ -150,11 +150,11 @@ def lab_of(pixels: Pixels) -> Plane:
     return np.asarray((lab - _ZERO) * _STEP)
 
 
-def correlation(one: Plane, two: Plane) -> float:
+def correlation(first: Plane, two: Plane) -> float:
     """Return Pearson's correlation of two h×w arrays; near 0 if one is constant."""
-    one = one - one.mean()
+    first = first - first.mean()
     two = two - two.mean()
-    return float((one * two).mean() / max(float(one.std() * two.std()), 1e-6))
+    return float((first * two).mean() / max(float(first.std() * two.std()), 1e-6))
 
 
 def length(vectors: np.ndarray) -> Plane:

@@ -92,7 +92,7 @@ def alike(labels: Sequence[str], looks: FloatArray) -> Features:
     """
     apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
     equal = np.array(
-        [[one == two for two in labels] for one in labels], dtype=bool
+        [[label == two for two in labels] for label in labels], dtype=bool
     ).reshape(apart.shape)
     lower = np.tril(np.ones_like(equal), -1)
     same, other = (
@@ -140,7 +140,7 @@ def partition_places(view: View, number: np.ndarray) -> Features:
     rim[:, 1:] |= number[:, 1:] != number[:, :-1]
     rim[1:] |= number[1:] != number[:-1]
     own = _explained(colours, half) / total, cv2.mean(view.edges, mask=rim)[0]
-    found = {}
+    places = {}
     for name, share in PARTITION_SHIFTS.items():
         step = max(1, round(share * max(half.shape)))
         ways = [(step, 0), (-step, 0), (0, step), (0, -step)]
@@ -153,9 +153,9 @@ def partition_places(view: View, number: np.ndarray) -> Features:
             ]
             for down, right in ways
         ]
-        found[f"explained_{name}"] = own[0] - float(np.mean(explained)) / total
-        found[f"boundaries_{name}"] = own[1] - float(np.mean(edges))
-    return found
+        places[f"explained_{name}"] = own[0] - float(np.mean(explained)) / total
+        places[f"boundaries_{name}"] = own[1] - float(np.mean(edges))
+    return places
 
 
 def _explained(colours: FloatArray, number: np.ndarray) -> float:
@@ -170,15 +170,15 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
     """Return the mask at the resolution of the view, h×w bool; empty if it is too thin to contain
     any pixel.
     """
-    found = np.zeros(view.edges.shape, dtype=np.bool_)
+    on_view = np.zeros(view.edges.shape, dtype=np.bool_)
     if not mask.crop.size:
-        return found
+        return on_view
     height, width = view.edges.shape
     tall, wide = mask.crop.shape
     rows, inside_y = _met(height, view.size[0], mask.top, tall)
     columns, inside_x = _met(width, view.size[1], mask.left, wide)
-    found[rows, columns] = mask.crop[np.ix_(inside_y, inside_x)]
-    return found
+    on_view[rows, columns] = mask.crop[np.ix_(inside_y, inside_x)]
+    return on_view
 
 
 def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]:

@@ -85,9 +85,9 @@ def _xy(places: np.ndarray) -> FloatArray:
     return np.asarray(places[:, ::-1], dtype=np.float64)
 
 
-def _spread(found: np.ndarray) -> np.ndarray:
+def _spread(plane: np.ndarray) -> np.ndarray:
     """Return at most ``POINTS`` rows, evenly spread."""
-    return found[:: max(1, -(-len(found) // POINTS))]
+    return plane[:: max(1, -(-len(plane) // POINTS))]
 
 
 def evidence(view: View, at: Samples) -> dict[str, float]:
@@ -112,14 +112,14 @@ def evidence(view: View, at: Samples) -> dict[str, float]:
     scale += [2] * GRID**2
     edge, contrast, salient = _seen(view, at, middle, np.array(places))
     kinds = np.array(scale)
-    found = {}
+    planes = {}
     for name, values in (("edge", edge), ("contrast", contrast), ("salient", salient)):
         for k, far in enumerate(SCALES):
             others = values[kinds == k]
             others = others[np.isfinite(others)]
             better = values[0] - others.mean() if len(others) else 0.0
-            found[f"{name}_{far}"] = round(float(np.nan_to_num(better)), DIGITS)
-    return found
+            planes[f"{name}_{far}"] = round(float(np.nan_to_num(better)), DIGITS)
+    return planes
 
 
 NOWHERE = {

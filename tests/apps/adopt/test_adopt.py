@@ -576,3 +576,58 @@ def test_a_column_named_confidence_is_not_taken_for_one(tmp_path: Path) -> None:
     mixed = [row(item=k, sure=sure) for k, sure in enumerate([-1, 50])]
     with pytest.raises(DataError, match="got numbers from -1 to 50"):
         vj.adopt(mixed, tmp_path / "two", confidence="sure")
+
+
+def test_columns_of_criteria_become_those_of_a_rubric(tmp_path: Path) -> None:
+    rows = [
+        {
+            "item": f"q{k}",
+            "model_a": names[0],
+            "model_b": names[1],
+            "verdict": "A",
+            "criterion.edges": "A",
+            "criterion.cause": ("blur", "noise", None)[k % 3],
+            "criterion.where": [0, 0, 500, 500],
+            "truth.edges": "B",
+            "judge": judge,
+        }
+        for judge, names in (("j", ("x", "y")), ("k", ("y", "x")))
+        for k in range(9)
+    ]
+    for row in rows[9:]:
+        row["truth.edges"] = "A"  # the models are exchanged
+    done = vj.adopt(rows, tmp_path / "study")
+    first, second = (
+        [json.loads(line)["criteria"] for line in path.read_text().splitlines()]
+        for path in (run / "verdicts.jsonl" for run in done.runs)
+    )
+    assert {one["edges"] for one in first} == {"A"}
+    assert {one["edges"] for one in second} == {"B"}
+    assert [one.get("cause") for one in first][:3] == ["blur", "noise", None]
+    question = vj.load_dataset(done.dataset).questions[0]
+    assert question.criteria == {"edges": "B"}
+    shares = {
+        judge["judge"]: {row["criterion"]: row["truth"] for row in judge["criteria"]}
+        for judge in vj.analyse(done.runs).metrics["judges"]
+    }
+    assert (shares["j"]["edges"], shares["k"]["edges"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([f"{k} is a sentence" for k in range(80)], "at most 50 different words"),
+        (["A"] * 40 + ["B"] * 40, "must be the same in all rows of a question"),
+    ],
+)
+def test_columns_of_criteria_that_cannot_be_used(
+    tmp_path: Path, cells: list[str], message: str
+) -> None:
+    said = "criterion.x" if "sentence" in message or "words" in message else "truth.x"
+    rows = [
+        {"item": f"q{k % 40}", "judge": f"j{k // 40}", "verdict": "A", "truth": "B"}
+        | {"criterion.x": "A", said: cell}
+        for k, cell in enumerate(cells)
+    ]
+    with pytest.raises(DataError, match=message):
+        vj.adopt(rows, tmp_path / "study")

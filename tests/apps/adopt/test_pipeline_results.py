@@ -79,6 +79,27 @@ def test_a_pair_in_both_orders_is_one_question_of_two_named_sources(
     assert done.left_out == 0
 
 
+def test_criteria_of_a_pipeline_are_those_of_its_pair(tmp_path: Path) -> None:
+    said = {"faces": "A", "mood": "B"}
+    reply = json.dumps({"criteria": {"winner": "Image A"} | said, "winner": "Image B"})
+    result = compared("Image B", reply) | {"criteria": said}
+    asked = [
+        {"id": "faces", "ask": "x", "answer": "option"},
+        {"id": "mood", "ask": "x", "answer": {"choice": ["A", "B"]}},
+    ]
+    lines = [RowResult(f"cup/{order}", {"m": result}) for order in ("AB", "BA")]
+    out = written(
+        tmp_path, lines, [row(f"cup/{order}", "a", "b") for order in ("AB", "BA")]
+    )
+    settings = METRIC | {"rubric": {"name": "x@v1", "criteria": asked}}
+    write_settings(out, {}, {"m": settings}, tmp_path / "edits.jsonl")
+    done = vj.adopt(out, tmp_path / "study")
+    first, second = verdicts(done.runs[0])
+    assert (first["value"], second["value"]) == ("B", "A")
+    assert first["criteria"] == {"faces": "A", "mood": "B"}
+    assert second["criteria"] == {"faces": "B", "mood": "B"}
+
+
 @pytest.mark.parametrize("words", [("Image A", "Image B"), ("image_a", "image_b")])
 def test_words_of_a_truth_name_an_edit_of_their_own_row(
     tmp_path: Path, words: tuple[str, str]

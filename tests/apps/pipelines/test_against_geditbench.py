@@ -3,91 +3,146 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from types import SimpleNamespace
+import base64
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
-import orjson
+import pytest
 
-from clones import clone, functions_of
+from clients.loopback import completion, serving
+from clones import clone
 from visualjudge.clients.base import ImagePart, TextPart
-from visualjudge.clients.request_body import completed
 from visualjudge.judges import PairwiseJudge
 from visualjudge.prompts.store import PromptTemplate
 
-CLIENTS = "src/autopipeline/components/primitives/clients"
-PNG = bytes.fromhex("89504e470d0a1a0a")
+PRIMITIVES = "autopipeline.components.primitives"
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+)
+USER = "Source:<image>\n{{instruction}} A:<image>\nB:<image>\nWhich?"
+BLOCKS = ("Source:", PNG, "make it blue A:", PNG, "B:", PNG, "Which?")
+GEMINI = {"candidates": [{"content": {"parts": [{"text": "x"}]}}]}
 
 
-def judge(backend: str) -> PairwiseJudge:
-    user = "Source: <image> {{instruction}} A: <image> B: <image> Which?"
-    template = PromptTemplate("p", "v1", user=user, system="You judge.")
-    place = {"ip_address": "127.0.0.1", "port": 9}
+def judge(backend: str, port: int = 9) -> PairwiseJudge:
+    template = PromptTemplate("p", "v1", user=USER, system="You judge.")
+    place = {"ip_address": "127.0.0.1", "port": port}
     if backend != "vllm":
-        place = {"base_url": "http://127.0.0.1:9", "api_key": "none"}
+        path = "/v1" if backend == "api" else ""
+        place = {"base_url": f"http://127.0.0.1:{port}{path}", "api_key": "none"}
     config = {"backend": backend, "model_name": "m", "rules": "geditbench", **place}
     return PairwiseJudge(template, config)
 
 
-def sent(backend: str) -> dict[str, Any]:
-    one = judge(backend)
-    image = ImagePart(PNG)
-    request = one.request("make it blue", image, [image, image])
-    client: Any = one.client
-    while hasattr(client, "inner"):
-        client = client.inner
-    full = replace(completed(request, client.defaults))
-    body: dict[str, Any] = orjson.loads(b"".join(client._pieces(full)))
-    asyncio.run(client.aclose())
-    return body
+@pytest.fixture
+def theirs(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """The clone's clients and prompt adapters, without the packages beside them, which
+    load models."""
+    sources = clone("GEditBench_v2") / "src"
+    for needed in ("openai", "google.genai", "requests", "json_repair"):
+        pytest.importorskip(needed)
+    known = set(sys.modules)
+    log = ModuleType("common_utils.logging_util")
+    quiet = SimpleNamespace(debug=str, info=str, warning=str, error=str)
+    log.get_logger = lambda: quiet  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, log.__name__, log)
+    monkeypatch.syspath_prepend(str(sources))
+    from core.registry import Registry  # type: ignore[import-not-found]
+
+    folder = sources
+    for name in PRIMITIVES.split("."):
+        folder /= name
+        dotted = ".".join(folder.relative_to(sources).parts)
+        package = ModuleType(dotted)
+        package.__path__ = [str(folder)]
+        package.PROMPT_ADAPTER_REGISTRY = Registry("p")  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, dotted, package)
+    clients = __import__(f"{PRIMITIVES}.clients", fromlist=["CLIENT_REGISTRY"])
+    adapters = __import__(f"{PRIMITIVES}.prompt_adapters", fromlist=["x"])
+    wrapper = __import__("core.wrapper", fromlist=["ImageWrapper"])
+    yield SimpleNamespace(
+        clients=clients.CLIENT_REGISTRY,
+        adapters=adapters.PROMPT_ADAPTER_REGISTRY,
+        image=wrapper.ImageWrapper,
+    )
+    for name in set(sys.modules) - known:
+        if name.partition(".")[0] in ("core", "common_utils", "autopipeline"):
+            del sys.modules[name]
 
 
-def test_parameters_are_those_of_each_client() -> None:
-    home = clone("GEditBench_v2") / CLIENTS
-    bodies: list[dict[str, Any]] = []
-    answer = {"choices": [{"message": {"content": "x"}}]}
-
-    def post(_url: str, **more: Any) -> Any:
-        bodies.append(more["json"])
-        return SimpleNamespace(raise_for_status=lambda: None, json=lambda: answer)
-
-    def create(**body: Any) -> Any:
-        bodies.append(body)
-        message = SimpleNamespace(message=SimpleNamespace(content="x"))
-        return SimpleNamespace(choices=[message])
-
-    completions = SimpleNamespace(completions=SimpleNamespace(create=create))
-    own = {"model_name": "m", "retries": 3, "max_tokens": 2048, "timeout": 9}
-    own |= {"temperature": 0.7, "base_url": "u", "api_key": "k", "extra_body": {}}
-    them = SimpleNamespace(**own, client=SimpleNamespace(chat=completions))
-    log = SimpleNamespace(debug=print, info=print)
-    known = {"requests": SimpleNamespace(post=post, exceptions=None), "logger": log}
-    for name in ("openai", "vllm"):
-        call = functions_of(home / f"{name}_client.py", ["call_model"], **known)
-        call["call_model"](them, [])
-    for theirs, backend in zip(bodies, ("api", "vllm"), strict=True):
-        ours = sent(backend)
-        names = (theirs.keys() | ours.keys()) - {"messages", "stream"}
-        assert {k: ours.get(k) for k in names} == {k: theirs.get(k) for k in names}
-    # Their client of Gemini gives a number of tokens and nothing else.
-    text = (home / "google_client.py").read_text("utf-8")
-    config = text.partition("GenerateContentConfig(")[2].partition(")")[0]
-    assert config.split() == ["max_output_tokens=self.max_tokens"]
-    assert sent("google")["generationConfig"] == {"maxOutputTokens": 2048}
+def call(theirs: SimpleNamespace, backend: str, url: str, port: int) -> None:
+    """Ask the same question as :func:`judge` by the clone's adapter and client."""
+    blocks = [
+        {"type": "text", "content": block}
+        if isinstance(block, str)
+        else {
+            "type": "image",
+            "content": theirs.image(base64.b64encode(block).decode()),
+        }
+        for block in BLOCKS
+    ]
+    template = SimpleNamespace(
+        system_prompt="You judge.", render_blocks=lambda **_: blocks
+    )
+    style = "google_style" if backend == "google" else "openai_style"
+    messages = theirs.adapters.get(style)().build_payload(template)
+    place = {"ip_address": "127.0.0.1", "port": port}
+    if backend == "api":
+        place = {"base_url": f"{url}/v1/chat/completions", "api_key": "none"}
+    if backend == "google":
+        place = {"base_url": url, "api_key": "none"}
+    client = theirs.clients.get(backend)("m", retries=1, **place)
+    assert client.call_model(messages) == "x"
 
 
-def test_gemini_gets_the_system_text_before_the_first_text() -> None:
-    path = clone("GEditBench_v2") / "src/autopipeline/components/primitives"
-    source = (path / "prompt_adapters.py").read_text("utf-8")
-    assert "f\"{system_prompt}\\n\\n{block['content']}\"" in source
-    body = sent("google")
-    assert "systemInstruction" not in body
-    texts = [part["text"] for part in body["contents"][0]["parts"] if "text" in part]
-    assert texts[0] == "You judge.\n\nSource: "
+def joined(value: Any) -> Any:
+    """A body whose neighbouring parts of text are one: the original sends a part for
+    each line feed between two blocks. Google's package writes the other alphabet of
+    Base64 and the other form of a name."""
+    if isinstance(value, dict):
+        if isinstance(value.get("data"), str):
+            value["data"] = value["data"].replace("-", "+").replace("_", "/")
+            value["mimeType"] = value.pop("mime_type", value.get("mimeType"))
+        return {name: joined(item) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    parts: list[Any] = []
+    for item in map(joined, value):
+        text = isinstance(item, dict) and item.keys() <= {"type", "text"}
+        if text and parts and "text" in parts[-1]:
+            parts[-1]["text"] += item["text"]
+        else:
+            parts.append(item)
+    return parts
+
+
+@pytest.mark.parametrize("backend", ["api", "vllm", "google"])
+def test_the_body_on_the_wire_is_that_of_the_clones_client(
+    theirs: SimpleNamespace, backend: str
+) -> None:
+    async def both() -> list[dict[str, Any]]:
+        answer = completion("x") if backend != "google" else GEMINI
+        async with serving((200, answer, {})) as server:
+            port = int(server.url.rpartition(":")[2])
+            await asyncio.to_thread(call, theirs, backend, server.url, port)
+            ours = judge(backend, port)
+            images = [ImagePart(PNG)] * 3
+            request = ours.request("make it blue", images[0], images[1:])
+            await ours.client.ask(request)
+            await ours.client.aclose()
+            return server.bodies
+
+    first, last = map(joined, asyncio.run(both()))
+    if backend == "api":
+        assert first.pop("stream") is False  # the default
+    assert last == first
 
 
 def test_a_system_text_is_no_part_for_other_backends() -> None:
     request = judge("api").request("x", ImagePart(PNG), [ImagePart(PNG)] * 2)
     assert request.system == "You judge."
     first = request.parts[0]
-    assert isinstance(first, TextPart) and first.text == "Source: "
+    assert isinstance(first, TextPart) and first.text == "Source:"

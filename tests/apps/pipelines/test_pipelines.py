@@ -1147,3 +1147,20 @@ def test_a_value_of_another_type_is_counted_and_not_taken_for_a_score(
     path.write_text(json.dumps(line) + "\n", "utf-8")
     with pytest.raises(DataError, match="must be winners or scores, got faults"):
         pipeline_log.rows(path, None)
+
+
+def test_a_rubric_lies_beside_the_configuration_and_belongs_to_its_settings(
+    tmp_path: Path,
+) -> None:
+    stated = "retries: 1\n      rubric: edits.yaml"
+    (tmp_path / "judges.yaml").write_text(CONFIG.replace("retries: 1", stated))
+    text = """{rubric: edits, version: v1, criteria: [
+        {id: faces, ask: Which keeps faces?, answer: option}]}"""
+    found = []
+    for wording in (text, text.replace("faces?", "hands?")):
+        (tmp_path / "edits.yaml").write_text(wording)
+        metrics = read_config(tmp_path / "judges.yaml")
+        found.append(settings_of(build_pipes(metrics, home=tmp_path)))
+    first, second = (one["pair-judge"]["rubric"] for one in found)
+    assert first["criteria"][0]["ask"] == "Which keeps faces?"
+    assert first != second

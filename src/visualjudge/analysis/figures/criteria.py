@@ -17,7 +17,7 @@ from visualjudge.analysis.figure_text import number, percent, with_ends
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.fits import fit
-from visualjudge.analysis.reasons import better_by_criterion, rubric_in
+from visualjudge.analysis.reasons import rubric_in, true_criteria
 from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.table_layout import Layout, counts, figure, named
 from visualjudge.analysis.value_and_interval import Estimate
@@ -52,7 +52,7 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
     if rubric is None or stated.is_empty():
         return ()
     said = [orjson.loads(text) for text in stated["criteria"]]
-    better = better_by_criterion(judge, rubric)
+    true = true_criteria(judge, rubric)
     table = stated.select("id", "cluster", "kind", "answer", "chosen")
     options = [one.id for one in rubric.criteria if one.answer == "option"]
     rows = []
@@ -65,7 +65,7 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
         ).drop_nulls("value")
         if asked.is_empty():
             continue
-        known = better.get(one.id, {})
+        known = true[one.id]
         best = pl.Series([known.get(name) for name in asked["id"]], dtype=pl.String)
         compares = pl.lit(one.id in options)
         rows.append(_figures(one.id, asked.with_columns(truth=best), compares))

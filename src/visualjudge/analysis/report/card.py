@@ -22,7 +22,7 @@ from visualjudge.core.text_tables import Table, folded
 
 Part = Table | Sequence[str]
 """A table of the card, or some of its lines."""
-FIGURES = ("answer", "checks", "leaderboard", "tasks")
+FIGURES = ("answer", "checks", "leaderboard", "tasks", "as_published")
 """What the card has in files of each judge, as metrics.json has it."""
 OPEN: tuple[State, ...] = ("fail", "undecided", "not_measured")
 

@@ -14,6 +14,7 @@ import polars as pl
 from visualjudge.apps.adopt.answers import GRADES, is_letter, is_missing, is_number
 from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
+from visualjudge.apps.adopt.criteria import is_criterion, rubric_of_rows
 from visualjudge.apps.adopt.files import Row, check_rows, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
@@ -111,7 +112,8 @@ def adopt(
         the columns of the row (A is ``model_a``), whichever was shown first. Other tables hold
         scores.
     columns, **stated
-        The column of a role (``item="prompt_id"``); others are guessed by their names.
+        The column of a role (``item="prompt_id"``); others are guessed by their names. Columns
+        ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME`` the right ones.
     answers
         What other spellings mean: ``{"0": "A", "1": "B", "2": "tie"}``, or ``{"safe": "1"}`` of
         scores; in verdicts and in replies.
@@ -157,7 +159,7 @@ def adopt(
         if isinstance(row[column], list | dict)
     }
     roles = find_columns(
-        [column for column in header if column not in nested],
+        [name for name in header if name not in nested or is_criterion(name)],
         {**(columns or {}), **stated},
     )
     roles = _with_numbers(records, roles, {*(columns or {}), *stated})
@@ -207,6 +209,7 @@ def adopt(
         pairs,
         judge or JUDGE,
         use == "replies",
+        rubric_of_rows(labelled, roles, pairs=pairs),
     )
     has_verdicts = not all(is_missing(row.get("verdict")) for row in rows)
     if not has_verdicts and not (read.replies and "reply" in roles):
@@ -385,6 +388,7 @@ def _written(
         labels_only=not askable <= set(table.columns),
         left_out=left_out,
         order_unknown=frozenset(unknown_orders(table, judged)),
+        rubric=table.rubric,
     )
     runs = write_study(items, by_judge, home, origin, force=force)
     return Adopted(

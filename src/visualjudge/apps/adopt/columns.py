@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching
 
+from visualjudge.apps.adopt.criteria import is_criterion
 from visualjudge.core.errors import UsageError, one_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -110,7 +111,7 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
         If a role or a stated column does not exist.
     """
     for role, column in stated.items():
-        if role not in NAMES:
+        if role not in NAMES and not is_criterion(role):
             raise UsageError(f"--column must name {one_of(role, NAMES)}; got {role!r}")
         if column not in header:
             raise UsageError(
@@ -123,6 +124,9 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
         if name not in taken
     }
     columns = dict(stated)
+    for name in header:
+        if is_criterion(name) and name not in taken:
+            columns.setdefault(name, name)
     for role, names in NAMES.items():
         for name in names if role not in columns else ():
             likely = matching(free, name)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType
 
@@ -77,6 +78,8 @@ class Item:
     images: tuple[ImageSource, ...] = ()
     kind: QuestionType = "pairwise"
     scale: Scale = TEN
+    criteria: Mapping[str, Any] | None = None
+    """The right values of criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Reply:
     usage: Mapping[str, int] | None = None
     confidence: float | None = None
     """The probability that the judge states to be right."""
+    criteria: Mapping[str, Any] | None = None
+    """What it said of each criterion."""
 
 
 def on_ten(value: float, scale: Scale) -> float:

@@ -18,9 +18,11 @@ from visualjudge.apps.adopt.answers import (
     order_of,
 )
 from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
+from visualjudge.apps.adopt.criteria import TRUE, values_of
 from visualjudge.apps.adopt.files import Row
 from visualjudge.apps.adopt.items import Item, Option, Reply, Scale, on_ten
 from visualjudge.core.records import FAILED, TIES, TURNED, UNKNOWN, Answer, Order
+from visualjudge.prompts.rubric import Rubric
 
 TASK = "verdicts"
 FAILURE = -1
@@ -60,6 +62,8 @@ class Table:
         The judge of rows that name none.
     replies
         Whether replies are read.
+    rubric
+        The criteria of columns.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Table:
     pairs: bool
     judge: str
     replies: bool
+    rubric: Rubric | None = None
     questions: dict[tuple[str, ...], tuple[Item, Row]] = field(default_factory=dict)
     groups: dict[tuple[str, str], str] = field(default_factory=dict)
     """The first group of each task and item."""
@@ -110,6 +115,7 @@ class Table:
                 repeat=_count(row, "repeat") or 0,
                 usage={name: n for name, n in counts.items() if n is not None} or None,
                 confidence=confidence_of(row, form),
+                criteria=values_of(self.rubric, row, turned),
             )
             judge = str(row.get("judge") or self.judge).strip()
             yield Answered(row, item, judge, reply, shown)
@@ -139,6 +145,12 @@ class Table:
                 f"{_named(item.answer, stored)} in {before.place} and {_named(truth, names)} "
                 f"here{exchanged}",
             )
+        if values_of(self.rubric, row, turned, TRUE) != item.criteria:
+            raise row.fault(
+                "truth",
+                f"of each criterion must be the same in all rows of a question; item {name!r} "
+                f"has others in {before.place}",
+            )
         return item, turned
 
     def _item(self, row: Row, key: Sequence[str], truth: Answer) -> Item:
@@ -160,6 +172,7 @@ class Table:
             TIES if self.pairs else (),
             kind="pairwise" if self.pairs else "scoring",
             scale=self.scale,
+            criteria=values_of(self.rubric, row, False, TRUE),
         )
 
     def _truth(self, row: Row) -> Answer:

@@ -17,6 +17,7 @@ from visualjudge import __version__
 from visualjudge.apps.adopt.items import ImageSource, Item, Reply, on_ten, safe
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import UsageError
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import (
     FAILED,
     IMAGE_MARK,
@@ -33,8 +34,10 @@ from visualjudge.dataset.folder import MEDIA, META
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.prompts.rubric import Rubric
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.replies import read_reply
+from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.verdicts import verdict_line
 from visualjudge.vision.raster.images import opened, rgb_of, write_png
@@ -47,6 +50,8 @@ BACKENDS = ("adopted", "published")
 PROMPT = "published/pair"
 """The asset with our words for the questions of others."""
 GAP = "\n\n"
+OF_RUNS = ("options", "order_unknown", "backend", "rubric")
+"""Fields of an origin that stand elsewhere than in ``benchmark``."""
 SCORES = {
     "A": (10.0, 0.0),
     "B": (0.0, 10.0),
@@ -76,6 +81,7 @@ class Origin:
     scores: tuple[Score, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     order_unknown: frozenset[str] = frozenset()
+    rubric: Rubric | None = None
 
     def id_of(self, item: Item) -> str:
         """Return the id of a question."""
@@ -125,33 +131,33 @@ def write_study(
     Return the folders of the runs.
     """
     names = check_targets(home, verdicts, force)
-    about = asdict(origin)
-    options, order_unknown, backend = map(
-        about.pop, ("options", "order_unknown", "backend")
-    )
+    about = asdict(replace(origin, rubric=None))
+    for name in OF_RUNS:
+        del about[name]
     with places(home, [DATASET, *names.values()]) as folders:
         stage = folders[DATASET]
         media = MediaFiles(stage)
         questions = [_question(origin, item, media) for item in items]
         meta = {
             "seed": None,
-            "options": options,
+            "options": origin.options,
             "prompts": {PROMPT: "v1"},
             "benchmark": about,
         }
         write_dataset(stage, questions, meta)
         path = str((home / DATASET).resolve())
         digest = file_sha256(stage / QUESTIONS)
+        rubric = {} if origin.rubric is None else {"rubric": origin.rubric.json()}
         for judge, name in names.items():
-            head = {
+            head: Json = {
                 "judge": judge,
-                "backend": backend,
+                "backend": origin.backend,
                 "model": judge,
                 "base_url": None,
                 "dataset": {"path": path, "checksum": digest},
-                "parameters": {"name": origin.name, "source": origin.source},
+                "parameters": {"name": origin.name, "source": origin.source, **rubric},
             }
-            head |= {"order_shown": False} if judge in order_unknown else {}
+            head |= {"order_shown": False} if judge in origin.order_unknown else {}
             write_run(folders[name], head, verdicts[judge])
     return tuple(home / name for name in names.values())
 
@@ -233,6 +239,7 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         features=texts if all(option.text for option in item.options) else None,
         spans=spans,
         ties=item.ties or None,
+        criteria=item.criteria,
     )
 
 
@@ -325,6 +332,7 @@ def verdict_of(
         reply.usage,
         repeat=reply.repeat,
         cause="not read by its authors" if failed else None,
+        criteria=reply.criteria,
     )
     counted = reply.value if reply.counted is None else reply.counted
     extra: dict[str, Any] = {}
@@ -339,8 +347,9 @@ def verdict_of(
     if reply.text is None:
         return replace(theirs, extra=extra)
     pair = item.kind == "pairwise"
+    text = reply.text if reply.criteria is None else split_criteria(reply.text)[0]
     reading = read_reply(
-        reply.text,
+        text,
         item.kind,
         len(item.options),
         finish_reason=reply.finish_reason,

@@ -50,6 +50,7 @@ from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.yamls import loads, yaml_reason, yaml_text
 from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
+from visualjudge.prompts.rubric import is_file
 from visualjudge.prompts.store import PromptAssetStore
 
 BUILT_IN = """
@@ -293,8 +294,10 @@ def build_pipes(
     concurrency: int | None = None,
     store: PromptAssetStore | None = None,
     rules: str | None = None,
+    home: Path | None = None,
 ) -> dict[str, ClientPipe]:
-    """Return the judges by metric; ``rules`` overrides the rules of the configuration.
+    """Return the judges by metric; ``rules`` overrides the rules of the configuration, ``home`` is
+    the folder to which the paths of rubrics are relative.
 
     Raises
     ------
@@ -308,6 +311,8 @@ def build_pipes(
     for name, metric in metrics.items():
         make = PIPE_REGISTRY.find(metric.pipe_name)
         config = {**metric.merged, **({"rules": rules} if rules else {})}
+        if home is not None and is_file(config.get("rubric")):
+            config["rubric"] = home / config["rubric"]
         try:
             info = PromptInfo.model_validate(config.get("prompt_info") or {})
         except ValidationError as error:

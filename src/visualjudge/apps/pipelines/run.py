@@ -57,6 +57,7 @@ def settings_of(pipes: Mapping[str, ClientPipe]) -> Json:
             "retries": pipe.retries,
         }
         | ({"rules": pipe.rules} if pipe.rules != "strict" else {})
+        | ({"rubric": pipe.rubric.json()} if pipe.rubric else {})
         | ({} if is_ours(pipe.prompt_template) else {"prompt_sha256": _digest(pipe)})
         for name, pipe in pipes.items()
     }

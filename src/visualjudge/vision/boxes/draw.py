@@ -47,7 +47,9 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(
         inside,
-        key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1]),
+        key=lambda labelled: (
+            -(labelled[1][2] - labelled[1][0]) * (labelled[1][3] - labelled[1][1])
+        ),
     )
 
 

@@ -14,7 +14,7 @@ def box_faults(
     prediction: Detections,
     truth: Detections,
     labels: Collection[str] | None,
-    _given: Pixels | None,
+    _input_image: Pixels | None,
 ) -> Iterator[Fault]:
     """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by IoU of
     boxes.

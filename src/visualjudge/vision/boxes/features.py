@@ -12,15 +12,17 @@ from visualjudge.vision.view import Features, Given
 from visualjudge.vision.view_items import region_features
 
 
-def box_features(found: Detections, given: Given) -> Features:
+def box_features(prediction: Detections, inputs: Given) -> Features:
     """Return the features of the boxes of one image."""
-    regions = [_rectangle(item.xyxy, given.view.size) for item in found.items]
-    return region_features(given.view, [item.label for item in found.items], regions)
+    regions = [_rectangle(item.xyxy, inputs.view.size) for item in prediction.items]
+    return region_features(
+        inputs.view, [item.label for item in prediction.items], regions
+    )
 
 
 def _rectangle(box: Xyxy, size: Size) -> Mask:
-    shown = pixel_box(box, size)
-    if shown is None:
+    drawn = pixel_box(box, size)
+    if drawn is None:
         return empty_mask(size)
-    left, top, right, bottom = shown
+    left, top, right, bottom = drawn
     return Mask(size, top, left, np.ones((bottom - top, right - left), dtype=np.bool_))

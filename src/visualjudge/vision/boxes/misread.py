@@ -17,31 +17,34 @@ from visualjudge.vision.rows import Misreading, letterboxes
 def _each(
     change: Callable[[float, float, float, float], Xyxy],
 ) -> Callable[[Detections, Detections], Detections]:
-    def mended(found: Detections, _truth: Detections) -> Detections:
-        return found.with_items(
-            replace(item, xyxy=change(*item.xyxy), extent=None) for item in found.items
+    def mended(prediction: Detections, _truth: Detections) -> Detections:
+        return prediction.with_items(
+            replace(item, xyxy=change(*item.xyxy), extent=None)
+            for item in prediction.items
         )
 
     return mended
 
 
-def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
+def _at_size_of_truth(prediction: Detections, truth: Detections) -> Detections:
     """Scale boxes so that those of shared classes reach as far right and down as in the
     truth; unchanged if there are none."""
-    shared = found.only(truth.labels), truth.only(found.labels)
+    shared = prediction.only(truth.labels), truth.only(prediction.labels)
     if not shared[0].items or not shared[1].items:
-        return found
+        return prediction
     reach, wanted = (corners(side)[:, 2:].max(axis=0) for side in shared)
     if not (reach > 0).all():
-        return found
+        return prediction
     across, down = wanted / reach
     scaled = _each(
         lambda x1, y1, x2, y2: (x1 * across, y1 * down, x2 * across, y2 * down)
     )
-    return scaled(found, truth)
+    return scaled(prediction, truth)
 
 
-def _moved(found: Detections, factor: float, right: float, down: float) -> Detections:
+def _moved(
+    prediction: Detections, factor: float, right: float, down: float
+) -> Detections:
     change = _each(
         lambda x1, y1, x2, y2: (
             (x1 - right) / factor,
@@ -50,12 +53,12 @@ def _moved(found: Detections, factor: float, right: float, down: float) -> Detec
             (y2 - down) / factor,
         )
     )
-    return change(found, found)
+    return change(prediction, prediction)
 
 
-def _turned(found: Detections, _truth: Detections) -> Detections:
+def _turned(prediction: Detections, _truth: Detections) -> Detections:
     items = []
-    for item in found.items:
+    for item in prediction.items:
         if item.score is None:
             raise DataError("score: is missing")
         x1, y1, x2, y2 = item.xyxy
@@ -66,7 +69,7 @@ def _turned(found: Detections, _truth: Detections) -> Detections:
         x = (x1 + x2 - width) / 2
         y = (y1 + y2 - height) / 2
         items.append(replace(item, xyxy=(x, y, x + width, y + height), extent=None))
-    return found.with_items(items)
+    return prediction.with_items(items)
 
 
 MISREADINGS = (

@@ -62,12 +62,12 @@ class Detections(LabelledItems):
         )
 
 
-def from_arrays(given: Any) -> Any:
+def from_arrays(data: Any) -> Any:
     """Return the payload of ``{"boxes": (N, 4), "labels", "scores"?, "classes"?}``."""
-    if not isinstance(given, Mapping) or "boxes" not in given:
-        return given
-    boxes = shaped(given["boxes"], "boxes", ("N", 4), "float in pixels, x1, y1, x2, y2")
-    return {"detections": rows(given, len(boxes), bbox=boxes.tolist())}
+    if not isinstance(data, Mapping) or "boxes" not in data:
+        return data
+    boxes = shaped(data["boxes"], "boxes", ("N", 4), "float in pixels, x1, y1, x2, y2")
+    return {"detections": rows(data, len(boxes), bbox=boxes.tolist())}
 
 
 def read(payload: Payload, _reading: ReadContext) -> Detections:
@@ -101,8 +101,8 @@ def _item(item: Detection, digits: int | None) -> dict[str, Any]:
     }
 
 
-def corners(found: Detections) -> FloatArray:
+def corners(prediction: Detections) -> FloatArray:
     """Return the corners of the boxes, shape (n, 4)."""
-    return np.array([item.xyxy for item in found.items], dtype=np.float64).reshape(
+    return np.array([item.xyxy for item in prediction.items], dtype=np.float64).reshape(
         -1, 4
     )

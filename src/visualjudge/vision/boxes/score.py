@@ -43,9 +43,11 @@ def note(_pairs: object, _options: object) -> tuple[str]:
     return ("mean F1 over IoU .50 to .95, matched within a label",)
 
 
-def box_similarity(found: Sequence[Detection], real: Sequence[Detection]) -> FloatArray:
+def box_similarity(
+    predicted: Sequence[Detection], real: Sequence[Detection]
+) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a box in a crowd region."""
-    ours, theirs = (corners(Detections(tuple(side))) for side in (found, real))
+    ours, theirs = (corners(Detections(tuple(side))) for side in (predicted, real))
     return box_ious(ours, theirs, crowds(real))
 
 

@@ -89,9 +89,9 @@ def _at_rank(chosen: NDArray[Any], rank: float) -> float:
         near.copy() if near is chosen else near
     )  # it may be the prediction's own array
     near.partition(sorted({first - before, second - before}))
-    one = float(near[first - before])
+    value = float(near[first - before])
     other = float(near[second - before])
-    return one + (rank - first) * (other - one)
+    return value + (rank - first) * (other - value)
 
 
 def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any], int]:

@@ -30,8 +30,10 @@ def misplaced(error: Perturbation | None) -> Perturbation:
     ) -> DepthMap:
         to = side(severity, scene.levels, rng)
         moved = replace(truth, values=aside(_dense(truth), severity, to, np.nan))
-        found: DepthMap = moved if error is None else error(moved, MILD, scene, rng)
-        return found
+        prediction: DepthMap = (
+            moved if error is None else error(moved, MILD, scene, rng)
+        )
+        return prediction
 
     return matched
 

@@ -30,7 +30,7 @@ def depth_faults(
     prediction: DepthMap,
     truth: DepthMap,
     _labels: Collection[str] | None,
-    _given: Pixels | None,
+    _input_image: Pixels | None,
 ) -> Iterator[Fault]:
     """Yield the worst regions after alignment of the medians.
 
@@ -39,17 +39,17 @@ def depth_faults(
     are on the other side of the median, otherwise ``blur`` or ``noise`` if most detail is lost or
     new, otherwise ``scale``.
     """
-    known, found, real = log_depths(prediction, truth)
+    known, predicted, real = log_depths(prediction, truth)
     sigma = DETAIL * max(known.shape)
-    detail = _details(found, known, sigma)
+    detail = _details(predicted, known, sigma)
     true = _details(real, known, sigma)
     middle = np.median(real[known]) if known.any() else 0.0
     new = detail - true
-    for box, part in worst_regions(np.abs(found - real), known, LEAST):
+    for box, part in worst_regions(np.abs(predicted - real), known, LEAST):
         inside = part & known
-        change = (found - real)[inside]
+        change = (predicted - real)[inside]
         weight = np.minimum(np.abs(change) / np.log(RATIO), 1).sum()
-        ours = found[inside] - middle
+        ours = predicted[inside] - middle
         theirs = real[inside] - middle
         product = np.mean(ours * theirs) - ours.mean() * theirs.mean()
         parallel = product > PARALLEL * np.std(ours) * np.std(theirs)

@@ -94,16 +94,16 @@ def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
     return float(np.clip(share, 0, 1)[seen].mean()) if seen.any() else 0.0
 
 
-def depth_features(found: DepthMap, given: Given) -> Features:
+def depth_features(prediction: DepthMap, inputs: Given) -> Features:
     """Return the features of a depth map."""
-    return nearness_features(given.view, nearness_of(found))
+    return nearness_features(inputs.view, nearness_of(prediction))
 
 
-def drawn_features(pixels: Pixels, stem: str, given: Given) -> Features:
+def drawn_features(pixels: Pixels, stem: str, inputs: Given) -> Features:
     """Return the features of a depth map decoded from its image in the colour map ``stem``."""
-    if given.image is None:
+    if inputs.image is None:
         return NOTHING
-    return nearness_features(given.view, decoded(strided(pixels), stem))
+    return nearness_features(inputs.view, decoded(strided(pixels), stem))
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:

@@ -8,14 +8,16 @@ from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.rows import Misreading
 
 
-def _inverse(found: DepthMap, _truth: DepthMap) -> DepthMap:
-    return replace(found, inverse=not found.inverse)
+def _inverse(prediction: DepthMap, _truth: DepthMap) -> DepthMap:
+    return replace(prediction, inverse=not prediction.inverse)
 
 
 def _unit(name: str, factor: float) -> Misreading:
     return Misreading(
         f"predictions are in {name}, and the truth is not",
-        lambda found, _truth: replace(found, values=found.values * factor),
+        lambda prediction, _truth: replace(
+            prediction, values=prediction.values * factor
+        ),
     )
 
 

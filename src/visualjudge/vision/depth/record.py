@@ -51,9 +51,9 @@ class DepthMap(Prediction):
             raise DataError("depth: has no valid value (all are 0, NaN or infinite)")
 
 
-def from_arrays(given: Any) -> Any:
+def from_arrays(data: Any) -> Any:
     """Return the payload of an H×W array, bare or as ``depth``."""
-    payload = given if isinstance(given, Mapping) else {"depth": given}
+    payload = data if isinstance(data, Mapping) else {"depth": data}
     values = payload.get("depth")
     if values is None or isinstance(values, str | Path):
         return payload

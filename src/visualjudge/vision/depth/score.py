@@ -52,9 +52,10 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
     if not both.any():
         return 0.0
     real = _depth(truth, both)
-    found = _aligned(prediction, both, real, align)
-    near = (found > 0) & (
-        np.maximum(found / real, real / np.where(found > 0, found, 1)) < RATIO
+    predicted = _aligned(prediction, both, real, align)
+    near = (predicted > 0) & (
+        np.maximum(predicted / real, real / np.where(predicted > 0, predicted, 1))
+        < RATIO
     )
     return int(np.count_nonzero(near)) / total
 
@@ -68,11 +69,11 @@ def note(
     align = options.get("align") or "median"
     how = f"δ1 after align={align}"
     factors = []
-    for found, real in pairs:
-        both = _positive(real) & _positive(found)
+    for prediction, real in pairs:
+        both = _positive(real) & _positive(prediction)
         if both.any():
             factors.append(
-                np.median(_depth(real, both)) / np.median(_depth(found, both))
+                np.median(_depth(real, both)) / np.median(_depth(prediction, both))
             )
     if align == "none" or not factors:
         return (how,)
@@ -94,13 +95,13 @@ def log_depths(
     depth, aligned by the median, and of the true depth, H×W; 0 elsewhere.
     """
     both = _positive(prediction) & _positive(truth)
-    found = np.zeros(both.shape)
+    predicted = np.zeros(both.shape)
     real = np.zeros(both.shape)
     if both.any():
         depth = _depth(truth, both)
         real[both] = np.log(depth)
-        found[both] = np.log(_aligned(prediction, both, depth, "median"))
-    return both, found, real
+        predicted[both] = np.log(_aligned(prediction, both, depth, "median"))
+    return both, predicted, real
 
 
 def _positive(depth: DepthMap) -> BoolArray:
@@ -126,5 +127,5 @@ def _aligned(
             if prediction.inverse
             else fitted
         )
-    found = _depth(prediction, both)
-    return found * (np.median(real) / np.median(found)) if align == "median" else found
+    depth = _depth(prediction, both)
+    return depth * (np.median(real) / np.median(depth)) if align == "median" else depth

@@ -178,11 +178,11 @@ def _label_legend(
 def _index_legend(grid: Grid) -> str | None:
     if not grid.labels:
         return None
-    told = (
+    legend = (
         f"{k} {label} = {name_at(k - 1)} ({hex_of(color_at(k - 1))})"
         for k, label in grid.labels.items()
     )
-    return "Legend: " + ", ".join(told)
+    return "Legend: " + ", ".join(legend)
 
 
 def _tiles(
@@ -262,6 +262,6 @@ def _digits(number: str, side: int) -> NDArray[np.uint8]:
     tile = np.zeros((side, side), dtype=np.uint8)
     top = max(0, (side - ink.shape[0]) // 2)
     left = max(0, (side - ink.shape[1]) // 2)
-    shown = ink[:side, :side]
-    tile[top : top + shown.shape[0], left : left + shown.shape[1]] = shown
+    ink_shown = ink[:side, :side]
+    tile[top : top + ink_shown.shape[0], left : left + ink_shown.shape[1]] = ink_shown
     return tile

@@ -98,8 +98,8 @@ def random_name_at(number: int) -> str:
 
 def class_order(classes: Iterable[str] | None, labels: Sequence[str]) -> list[str]:
     """Return the order in which labels get colours: ``classes``, then the other labels, sorted."""
-    given = dict.fromkeys(classes or ())
-    return [*given, *sorted(set(labels).difference(given))]
+    ordered = dict.fromkeys(classes or ())
+    return [*ordered, *sorted(set(labels).difference(ordered))]
 
 
 def label_colors(

@@ -89,20 +89,23 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
     parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
     beyond = [
-        one.getbbox(run.text, anchor="ls")
-        for run, one in parts
+        one_value.getbbox(run.text, anchor="ls")
+        for run, one_value in parts
         if run.font or run.shaped
     ]
     top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
     descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
-    width = int(np.ceil(sum(one.getlength(run.text) for run, one in parts))) + 2 * pad_x
+    width = (
+        int(np.ceil(sum(one_value.getlength(run.text) for run, one_value in parts)))
+        + 2 * pad_x
+    )
     image = Image.new("L", (width, top + descent + 2 * pad_y))
     x = float(pad_x)
-    for run, one in parts:
+    for run, one_value in parts:
         ImageDraw.Draw(image).text(
-            (x, pad_y + top), run.text, fill=255, font=one, anchor="ls"
+            (x, pad_y + top), run.text, fill=255, font=one_value, anchor="ls"
         )
-        x += one.getlength(run.text)
+        x += one_value.getlength(run.text)
     bitmap = np.asarray(image)
     bitmap.setflags(write=False)
     return bitmap
@@ -134,8 +137,8 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
             return text, smaller
     if text_bitmap("x", _SMALLEST).shape[0] > size[0]:
         return None
-    for kept in range(min(len(text), size[1]), 0, -1):
-        shorter = text[:kept] + "…"
+    for length in range(min(len(text), size[1]), 0, -1):
+        shorter = text[:length] + "…"
         if text_bitmap(shorter, _SMALLEST).shape[1] <= size[1]:
             return shorter, _SMALLEST
     return None

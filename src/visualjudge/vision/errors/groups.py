@@ -67,21 +67,21 @@ def graded(
     row = error_type_named(task, error_type)
     if row.applies is not None and not row.applies(start, scene):
         return []
-    kept: list[Graded] = []
+    steps: list[Graded] = []
     if with_truth:
         right = start if row.clean is None else row.clean(start)
-        kept.append(
+        steps.append(
             Graded(error_type, 0.0, right, score(task, right, truth, **options))
         )
     for severity, prediction in perturbed(
         task, error_type, start, scene, seed=seed, key=key, pairing=pairing
     ):
         value = score(task, prediction, truth, **options)
-        if not kept or value < kept[-1].final_score:
-            kept.append(Graded(error_type, severity, prediction, value))
+        if not steps or value < steps[-1].final_score:
+            steps.append(Graded(error_type, severity, prediction, value))
     if pairing == "matched" and row.matched is not None:
-        kept = _balanced(kept)
-    return kept if len(kept) > with_truth else []
+        steps = _balanced(steps)
+    return steps if len(steps) > with_truth else []
 
 
 def _balanced(group: list[Graded]) -> list[Graded]:

@@ -174,10 +174,10 @@ class ItemErrors:
         )
         if pairs:
             for k in rng.permutation(len(pairs))[: exchanged(severity, len(pairs))]:
-                one, two = pairs[k]
-                items[one], items[two] = (
-                    replace(items[one], label=items[two].label),
-                    replace(items[two], label=items[one].label),
+                first, two = pairs[k]
+                items[first], items[two] = (
+                    replace(items[first], label=items[two].label),
+                    replace(items[two], label=items[first].label),
                 )
             return truth.with_items(items)
         wrong = scene.wrong_label(items[0].label, rng)
@@ -197,26 +197,26 @@ class ItemErrors:
         severity: float,
         scene: ErrorScene,
         rng: Rng,
-        shown: Callable[[int], Iterable[int]],
+        visible: Callable[[int], Iterable[int]],
     ) -> tuple[list[Any], list[Xyxy]]:
-        """Return the items to be ``shown`` of the n that have decoys, some of them at
+        """Return the items to be ``visible`` of the n that have decoys, some of them at
         their decoys, and the places of all items and decoys. An item has the same small
         error at either place."""
         places = [self.moves.box(item) for item in truth.items]
         chosen = side(severity, scene.levels, rng)
-        kept: list[tuple[Any, FloatArray]] = []
+        traded: list[tuple[Any, FloatArray]] = []
         for k, item in enumerate(truth.items):
             steps = self._decoys(k, places, scene, rng)
             if steps is not None:
                 x1, y1, x2, y2 = places[k]
                 places += [(x1 + x, y1 + y, x2 + x, y2 + y) for x, y in steps]
-                kept.append((item, steps[chosen]))
-        numbers = list(shown(len(kept)))
+                traded.append((item, steps[chosen]))
+        numbers = list(visible(len(traded)))
         order = rng.permutation(sorted({*numbers}))
         false = set(order[: exchanged(severity, len(order))].tolist())
-        rough = self._rough((kept[k][0] for k in numbers), scene, rng)
+        rough = self._rough((traded[k][0] for k in numbers), scene, rng)
         return [
-            self.moves.shifted(item, *kept[k][1]) if k in false else item
+            self.moves.shifted(item, *traded[k][1]) if k in false else item
             for k, item in zip(numbers, rough, strict=True)
         ], places
 
@@ -242,7 +242,7 @@ class ItemErrors:
                 )
                 place = (x1 + step[0], y1 + step[1], x2 + step[0], y2 + step[1])
                 if inside(place, scene.size) and all(
-                    box_iou(place, one) < APART for one in taken
+                    box_iou(place, place_taken) < APART for place_taken in taken
                 ):
                     free.append(step)
         moves = np.array(free).reshape(-1, 1, 2)
@@ -323,10 +323,10 @@ def two_sides(
     ).mean(axis=1)
     alone = np.abs(change[:, :2]).sum(axis=1)
     together = np.abs(change[:, None] + change[None]).sum(axis=2)
-    told = together / np.maximum(alone[:, None] + alone[None], 1e-9) / len(centres)
-    np.fill_diagonal(told, np.inf)
-    one, two = np.unravel_index(int(np.argmin(told)), told.shape)
-    return (int(one), int(two)) if told[one, two] <= MOST_TOLD else None
+    overlap = together / np.maximum(alone[:, None] + alone[None], 1e-9) / len(centres)
+    np.fill_diagonal(overlap, np.inf)
+    left, two = np.unravel_index(int(np.argmin(overlap)), overlap.shape)
+    return (int(left), int(two)) if overlap[left, two] <= MOST_TOLD else None
 
 
 def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:

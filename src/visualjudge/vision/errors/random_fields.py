@@ -98,7 +98,7 @@ def elsewhere(
         tries.append((x, y, x + w, y + h))
     return min(
         tries,
-        key=lambda one: max((box_iou(one, other) for other in taken), default=0.0),
+        key=lambda box: max((box_iou(box, other) for other in taken), default=0.0),
     )
 
 

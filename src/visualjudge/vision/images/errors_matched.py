@@ -31,15 +31,15 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
     ) -> WholeImage:
         if first:
             return _bent(error(truth, MILD, scene, rng), severity, rng)
-        found: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
-        return found
+        prediction: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
+        return prediction
 
     return matched
 
 
-def _bent(found: WholeImage, severity: float, rng: Rng) -> WholeImage:
+def _bent(prediction: WholeImage, severity: float, rng: Rng) -> WholeImage:
     """Displace an image smoothly, except at the border."""
-    height, width = found.pixels.shape[:2]
+    height, width = prediction.pixels.shape[:2]
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)
     step = np.float32(REACH * max(height, width) * severity) * np.sqrt(quiet).astype(
@@ -50,7 +50,7 @@ def _bent(found: WholeImage, severity: float, rng: Rng) -> WholeImage:
         for _ in range(2)
     )
     drawn = cv2.remap(
-        found.pixels,
+        prediction.pixels,
         cols + step * right,
         rows + step * down,
         cv2.INTER_CUBIC,

@@ -35,22 +35,24 @@ def image_faults(
     prediction: WholeImage,
     truth: WholeImage,
     _labels: Collection[str] | None,
-    given: Pixels | None,
+    input_image: Pixels | None,
 ) -> Iterator[Fault]:
     """Yield the regions of largest difference, with the kind that explains most of the difference.
 
     A kind explains the share r² of the difference that its own error on the clean image, of the
     best size, does. A fault's weight is the mean over all pixels of its differences, each divided
-    by 64 grey levels and at most 1. ``given`` is the degraded image; without it, ``residual`` is
+    by 64 grey levels and at most 1. ``input_image`` is the degraded image; without it, ``residual`` is
     not seen.
     """
-    found = prediction.pixels
+    predicted = prediction.pixels
     real = truth.pixels
-    if found.shape != real.shape:
+    if predicted.shape != real.shape:
         return
-    error = found.astype(np.float64) - real
+    error = predicted.astype(np.float64) - real
     size = np.abs(error).mean(axis=2)
-    shares = [(_share(error, change), name) for name, change in _changes(real, given)]
+    shares = [
+        (_share(error, change), name) for name, change in _changes(real, input_image)
+    ]
     recoloured = _recoloured(error, real), "colour_shift"
     _, kind = max((EXPLAINED, "noise"), recoloured, *shares)
     known = np.ones(size.shape, dtype=np.bool_)
@@ -59,7 +61,9 @@ def image_faults(
         yield Fault(kind, box, weight)
 
 
-def _changes(real: Pixels, given: Pixels | None) -> Iterator[tuple[str, FloatArray]]:
+def _changes(
+    real: Pixels, input_image: Pixels | None
+) -> Iterator[tuple[str, FloatArray]]:
     height, width = real.shape[:2]
     clean = real.astype(np.float64)
     for quality in QUALITIES:
@@ -67,8 +71,8 @@ def _changes(real: Pixels, given: Pixels | None) -> Iterator[tuple[str, FloatArr
     for share in SIGMAS:
         sigma = share * max(height, width) + 0.3
         yield "oversmoothing", cv2.GaussianBlur(clean, (0, 0), sigma) - clean
-    if given is not None:
-        left = cv2.resize(given, (width, height), interpolation=cv2.INTER_CUBIC)
+    if input_image is not None:
+        left = cv2.resize(input_image, (width, height), interpolation=cv2.INTER_CUBIC)
         yield "residual", left - clean
 
 

@@ -79,19 +79,19 @@ def _blurred(plane: Plane, sigma: float) -> Plane:
     return np.asarray(cv2.GaussianBlur(plane, (0, 0), sigma))
 
 
-def _source_of(given: Given) -> Source:
+def _source_of(inputs: Given) -> Source:
     """Measured once for all options of a question."""
-    return measured(cast("Pixels", given.image))
+    return measured(cast("Pixels", inputs.image))
 
 
-def image_look(found: WholeImage, given: Given) -> Features:
+def image_look(prediction: WholeImage, inputs: Given) -> Features:
     """Return the features of a restored or generated image and the given one, which may be smaller.
     There are none if only a prompt is given.
     """
-    if given.image is None:
+    if inputs.image is None:
         return NOTHING
-    output = measured(found.pixels)
-    source = given.once(_source_of)
+    output = measured(prediction.pixels)
+    source = inputs.once(_source_of)
     return quality_features(output) | agreement(output, source) | _gains(output, source)
 
 
@@ -116,34 +116,34 @@ def quality_features(output: Source) -> dict[str, float]:
     }
 
 
-def agreement(output: Source, given: Source) -> dict[str, float]:
+def agreement(output: Source, source: Source) -> dict[str, float]:
     """Measure how an output differs from a given image of the same scene: in detail, coarsely, in
     colour and in structure.
     """
-    apart = output.coarse - given.coarse
+    apart = output.coarse - source.coarse
     return {
-        "change": float(np.log1p(length(output.small - given.small).mean())),
+        "change": float(np.log1p(length(output.small - source.small).mean())),
         "coarse_change": float(np.log1p(length(apart).mean())),
         "colour_change": float(np.log1p(length(apart[..., 1:]).mean())),
-        "same_structure": _structure(output.small[..., 0], given.small[..., 0]),
+        "same_structure": _structure(output.small[..., 0], source.small[..., 0]),
     }
 
 
-def _gains(output: Source, given: Source) -> dict[str, float]:
+def _gains(output: Source, source: Source) -> dict[str, float]:
     """Measure the gain in sharpness and, if sizes agree, specks left from the input and
     changes elsewhere."""
-    gain = min(output.sharp - given.sharp, 1.0)
-    if output.pixels.shape != given.pixels.shape:
+    gain = min(output.sharp - source.sharp, 1.0)
+    if output.pixels.shape != source.pixels.shape:
         return {"gain": gain, "left": 0.0, "collateral": 0.0, "lost": 0.0}
-    bright = given.specks
+    bright = source.specks
     calm = bright <= max(12.0, float(bright.mean()) * 2)
     return {
         "gain": gain,
         "left": float(
             (output.specks * bright).sum() / max(float((bright * bright).sum()), 1.0)
         ),
-        "collateral": _log_mean(np.abs(output.gray - given.gray), calm),
-        "lost": _log_mean(np.abs(output.smooth - given.smooth), calm),
+        "collateral": _log_mean(np.abs(output.gray - source.gray), calm),
+        "lost": _log_mean(np.abs(output.smooth - source.smooth), calm),
     }
 
 
@@ -151,14 +151,14 @@ def _log_mean(plane: np.ndarray, where: BoolArray) -> float:
     return float(np.log1p(plane[where].mean())) if where.any() else 0.0
 
 
-def _structure(one: np.ndarray, two: np.ndarray) -> float:
+def _structure(one_value: np.ndarray, two: np.ndarray) -> float:
     """Return the mean local correlation of lightness, the structure term of SSIM (Wang
     et al., TIP 2004)."""
     size = (9, 9)
-    first = cv2.blur(one, size)
+    first = cv2.blur(one_value, size)
     second = cv2.blur(two, size)
-    covariance = cv2.blur(one * two, size) - first * second
-    own = np.maximum(cv2.blur(one * one, size) - first * first, 0)
+    covariance = cv2.blur(one_value * two, size) - first * second
+    own = np.maximum(cv2.blur(one_value * one_value, size) - first * first, 0)
     other = np.maximum(cv2.blur(two * two, size) - second * second, 0)
     return float(((covariance + 1) / (np.sqrt(own * other) + 1)).mean())
 

@@ -36,9 +36,9 @@ class WholeImage(Prediction):
         return WholeImage(resized_rgb(self.pixels, target))
 
 
-def from_arrays(given: Any) -> Any:
+def from_arrays(data: Any) -> Any:
     """Return the payload of an image, an array or PIL's, bare or as ``image``."""
-    payload = given if isinstance(given, Mapping) else {"image": given}
+    payload = data if isinstance(data, Mapping) else {"image": data}
     image = payload.get("image")
     if image is None or isinstance(image, str | Path):
         return payload

@@ -26,11 +26,11 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     """
     from skimage.metrics import structural_similarity  # slow: it loads scipy.stats
 
-    found, real = _pair(prediction, truth)
+    predicted, real = _pair(prediction, truth)
     try:
         value = structural_similarity(
             real,
-            found,
+            predicted,
             gaussian_weights=True,
             sigma=1.5,
             use_sample_covariance=False,
@@ -58,10 +58,10 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
     """
     from skimage.metrics import peak_signal_noise_ratio
 
-    found, real = _pair(prediction, truth)
-    if np.array_equal(found, real):
+    predicted, real = _pair(prediction, truth)
+    if np.array_equal(predicted, real):
         return 1.0
-    decibels = float(peak_signal_noise_ratio(real, found, data_range=255))
+    decibels = float(peak_signal_noise_ratio(real, predicted, data_range=255))
     return float(np.clip((decibels - PSNR_FLOOR) / PSNR_RANGE, 0, 1))
 
 
@@ -76,11 +76,11 @@ def psnr_note(_pairs: object, _options: object) -> tuple[str]:
 
 
 def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
-    found = prediction.pixels
+    predicted = prediction.pixels
     real = truth.pixels
-    if found.shape != real.shape:
+    if predicted.shape != real.shape:
         raise DataError(
             f"image: must match the clean image size {real.shape[:2]} (height, width), got "
-            f"{found.shape[:2]}"
+            f"{predicted.shape[:2]}"
         )
-    return found, real
+    return predicted, real

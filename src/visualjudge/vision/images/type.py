@@ -54,8 +54,8 @@ def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
     return sentences
 
 
-def _look_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
-    return features.image_look(record.WholeImage(pixels), given)
+def _look_drawn(pixels: Pixels, _stem: str, inputs: Given) -> Features:
+    return features.image_look(record.WholeImage(pixels), inputs)
 
 
 GENERATION = PredictionType(
@@ -154,7 +154,7 @@ RESTORATION = replace(
     misreadings=(
         Misreading(
             "channels are blue, green, red",
-            lambda found, _truth: record.WholeImage(found.pixels[:, :, ::-1]),
+            lambda prediction, _truth: record.WholeImage(prediction.pixels[:, :, ::-1]),
         ),
     ),
 )

@@ -145,11 +145,11 @@ def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -
         return truth
     other = others[int(rng.integers(len(others)))].dense()
     order = sweep(truth.size, rng)
-    kept = item.mask.dense() & ~lowest_share(item.mask.dense(), order, severity)
+    rest = item.mask.dense() & ~lowest_share(item.mask.dense(), order, severity)
     return truth.with_items(
         [
             replace(
-                item, mask=mask_from_array(kept | lowest_share(other, order, severity))
+                item, mask=mask_from_array(rest | lowest_share(other, order, severity))
             )
         ]
     )

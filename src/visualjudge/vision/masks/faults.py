@@ -36,7 +36,7 @@ INSIDE = 0.99
 
 
 def instance_faults(
-    prediction: Masks, truth: Masks, labels: Labels, _given: Pixels | None
+    prediction: Masks, truth: Masks, labels: Labels, _input_image: Pixels | None
 ) -> Iterator[Fault]:
     """Yield the faults of :func:`visualjudge.vision.scoring.item_faults.item_faults` by IoU of
     masks. A badly placed mask is ``boundary`` unless moving it mends most of it.
@@ -65,7 +65,7 @@ def _iou(first: BoolArray, second: BoolArray) -> float:
 
 
 def semantic_faults(
-    prediction: Masks, truth: Masks, _labels: Labels, _given: Pixels | None
+    prediction: Masks, truth: Masks, _labels: Labels, _input_image: Pixels | None
 ) -> Iterator[Fault]:
     """Yield the regions of wrong pixels. A fault's weight is its share of the labelled pixels.
 
@@ -74,17 +74,17 @@ def semantic_faults(
     if it covers several labels. Pixels without a label in the ground truth are ignored.
     """
     real = truth.union_by_label()
-    found = prediction.union_by_label()
+    predicted = prediction.union_by_label()
     empty = np.zeros(truth.size, dtype=np.bool_)
     labelled = np.logical_or.reduce([empty, *real.values()])
     total = float(np.count_nonzero(labelled))
-    unseen = labelled & ~np.logical_or.reduce([empty, *found.values()])
+    unseen = labelled & ~np.logical_or.reduce([empty, *predicted.values()])
     for box, part in regions(unseen):
         yield Fault("missed", box, np.count_nonzero(part) / total)
-    for label, shown in found.items():
-        right = shown & real.get(label, empty)
+    for label, region in predicted.items():
+        right = region & real.get(label, empty)
         near = cv2.dilate(right.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
-        for box, part in regions(shown & labelled & ~right):
+        for box, part in regions(region & labelled & ~right):
             kind = "classification"
             if (part & near).any() and _is_strip(part):
                 kind = "boundary"
@@ -100,7 +100,7 @@ def _is_strip(part: BoolArray) -> bool:
 
 
 def referring_faults(
-    prediction: Masks, truth: Masks, _labels: Labels, _given: Pixels | None
+    prediction: Masks, truth: Masks, _labels: Labels, _input_image: Pixels | None
 ) -> Iterator[Fault]:
     """Yield the fault of a referred region, if it has any; its weight is the share of COCO's
     thresholds that the IoU does not reach.

@@ -7,8 +7,8 @@ from visualjudge.vision.view import Features, Given
 from visualjudge.vision.view_items import region_features
 
 
-def mask_features(found: Masks, given: Given) -> Features:
+def mask_features(prediction: Masks, inputs: Given) -> Features:
     """Return the features of the masks of one image."""
     return region_features(
-        given.view, [item.label for item in found.items], found.regions()
+        inputs.view, [item.label for item in prediction.items], prediction.regions()
     )

@@ -13,10 +13,10 @@ from visualjudge.vision.rows import Misreading
 
 
 def _each(change: Callable[[BoolArray], BoolArray]) -> Callable[[Masks, Masks], Masks]:
-    def mended(found: Masks, _truth: Masks) -> Masks:
-        return found.with_items(
+    def mended(prediction: Masks, _truth: Masks) -> Masks:
+        return prediction.with_items(
             replace(item, mask=mask_from_array(change(item.mask.dense())))
-            for item in found.items
+            for item in prediction.items
         )
 
     return mended

@@ -62,11 +62,11 @@ class Masks(LabelledItems):
         """Return the pixels covered by the masks of each label, H×W bool, in order of first
         occurrence.
         """
-        found: dict[str, BoolArray] = {}
+        unions: dict[str, BoolArray] = {}
         for item in self.items:
-            dense = found.setdefault(item.label, np.zeros(self.size, dtype=np.bool_))
+            dense = unions.setdefault(item.label, np.zeros(self.size, dtype=np.bool_))
             dense[item.mask.window] |= item.mask.crop
-        return found
+        return unions
 
     def marks(self) -> Iterator[Mark]:
         return (mark_of(item.label, item.score, item.mask.box) for item in self.items)
@@ -114,31 +114,31 @@ def masks_from_label_map(
 # ---------------------------------------------------------------- reading
 
 
-def instances_from_arrays(given: Any) -> Any:
+def instances_from_arrays(data: Any) -> Any:
     """Return the payload of ``{"masks": (N, H, W), "labels", "scores"?, "classes"?}``."""
-    if not isinstance(given, Mapping) or "masks" not in given:
-        return given
-    masks = shaped(given["masks"], "masks", ("N", "H", "W"), "bool", "biu")
-    return {"instances": rows(given, len(masks), segmentation=list(masks))}
+    if not isinstance(data, Mapping) or "masks" not in data:
+        return data
+    masks = shaped(data["masks"], "masks", ("N", "H", "W"), "bool", "biu")
+    return {"instances": rows(data, len(masks), segmentation=list(masks))}
 
 
-def label_map_from_arrays(given: Any) -> Any:
+def label_map_from_arrays(data: Any) -> Any:
     """Return the payload of an H×W array of class numbers, bare or as ``label_map``."""
-    payload = given if isinstance(given, Mapping) else {"label_map": given}
+    payload = data if isinstance(data, Mapping) else {"label_map": data}
     values = payload.get("label_map")
     if values is None or isinstance(values, str | Path):
-        return given
+        return data
     return {
         **payload,
         "label_map": shaped(values, "label_map", ("H", "W"), "int", "biu"),
     }
 
 
-def region_from_arrays(given: Any) -> Any:
+def region_from_arrays(data: Any) -> Any:
     """Return the payload of an H×W mask."""
-    if isinstance(given, Mapping):
-        return given
-    return {"segmentation": shaped(given, "segmentation", ("H", "W"), "bool", "biu")}
+    if isinstance(data, Mapping):
+        return data
+    return {"segmentation": shaped(data, "segmentation", ("H", "W"), "bool", "biu")}
 
 
 def read_instances(payload: Payload, reading: ReadContext) -> Masks:
@@ -261,8 +261,8 @@ def told_size(name: str, payload: Payload) -> Size | None:
     return None
 
 
-def corners(found: Masks) -> FloatArray:
+def corners(prediction: Masks) -> FloatArray:
     """Return the corners of the masks' bounding boxes, n×4."""
-    return np.array([item.mask.xyxy for item in found.items], dtype=np.float64).reshape(
-        -1, 4
-    )
+    return np.array(
+        [item.mask.xyxy for item in prediction.items], dtype=np.float64
+    ).reshape(-1, 4)

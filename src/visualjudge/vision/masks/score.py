@@ -39,10 +39,12 @@ def mask_f1_by_class(
     return labelled_f1_by_class(prediction, truth, mask_similarity, labels)
 
 
-def mask_similarity(found: Sequence[Instance], real: Sequence[Instance]) -> FloatArray:
+def mask_similarity(
+    predicted: Sequence[Instance], real: Sequence[Instance]
+) -> FloatArray:
     """Return IoU, shape (len(found), len(real)), or the share of a mask in a crowd region."""
     return mask_ious(
-        [item.mask for item in found], [item.mask for item in real], crowds(real)
+        [item.mask for item in predicted], [item.mask for item in real], crowds(real)
     )
 
 
@@ -61,11 +63,11 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
     if not any(item.mask.area for item in truth.items):
         return 1.0 if not any(item.mask.area for item in prediction.items) else 0.0
     real = truth.union_by_label()
-    found = prediction.union_by_label()
+    predicted = prediction.union_by_label()
     labelled = np.logical_or.reduce(list(real.values()))
     values = []
-    for label in sorted(real.keys() | found.keys()):
-        first = found.get(label, np.zeros(truth.size, dtype=np.bool_)) & labelled
+    for label in sorted(real.keys() | predicted.keys()):
+        first = predicted.get(label, np.zeros(truth.size, dtype=np.bool_)) & labelled
         second = real.get(label, np.zeros(truth.size, dtype=np.bool_))
         union = int(np.count_nonzero(first | second))
         if union:
@@ -76,11 +78,11 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
 def region_iou(prediction: Masks, truth: Masks) -> float:
     """Return the IoU of a referred region, 0..1; 1 if both are empty."""
     _same_size(prediction, truth)
-    (found,) = prediction.items
+    (predicted,) = prediction.items
     (real,) = truth.items
-    if not found.mask.area and not real.mask.area:
+    if not predicted.mask.area and not real.mask.area:
         return 1.0
-    return float(mask_ious([found.mask], [real.mask])[0, 0])
+    return float(mask_ious([predicted.mask], [real.mask])[0, 0])
 
 
 def instance_note(_pairs: object, _options: object) -> tuple[str]:
@@ -98,10 +100,10 @@ def semantic_note(
 ) -> tuple[str, ...]:
     """Return how the score is made, and whether predictions lie where the truth has no label."""
     ignored = pixels = 0
-    for found, real in pairs:
-        if found.size == real.size:
+    for prediction, real in pairs:
+        if prediction.size == real.size:
             pixels += real.size[0] * real.size[1]
-            outside = found.coverage(real.size) & ~real.coverage(real.size)
+            outside = prediction.coverage(real.size) & ~real.coverage(real.size)
             ignored += int(np.count_nonzero(outside))
     how = "mean IoU of the labels of either side, without pixels that the truth does not label"
     if not ignored:

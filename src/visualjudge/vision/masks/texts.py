@@ -43,7 +43,7 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     )
     polygons = [_simplified(contour).tolist() for contour in contours]
     # One pixel or one line has fewer than three corners: the last is repeated.
-    return [one + [one[-1]] * max(0, 3 - len(one)) for one in polygons]
+    return [polygon + [polygon[-1]] * max(0, 3 - len(polygon)) for polygon in polygons]
 
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -65,10 +65,10 @@ class _Figure:
 def _figures(scene: Scene) -> list[_Figure]:
     """Return the persons with at least one keypoint, largest first."""
     people: tuple[Person, ...] = scene.prediction.items
-    found = [_figure(number, person) for number, person in enumerate(people)]
+    figures = [_figure(number, person) for number, person in enumerate(people)]
     return sorted(
-        (figure for figure in found if any(figure.places)),
-        key=lambda one: -sum(one.extent),
+        (figure for figure in figures if any(figure.places)),
+        key=lambda figure: -sum(figure.extent),
     )
 
 

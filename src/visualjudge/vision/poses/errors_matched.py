@@ -21,15 +21,17 @@ def displaced(error: Perturbation) -> Perturbation:
     """
 
     def matched(truth: People, severity: float, scene: ErrorScene, rng: Rng) -> People:
-        shown = People(tuple(person for person in truth.items if person.present.any()))
-        boxes = [(x1, y1, x2, y2) for x1, y1, x2, y2 in corners(shown).tolist()]
-        found: People = error(shown, MILD, scene, rng)
+        labelled = People(
+            tuple(person for person in truth.items if person.present.any())
+        )
+        boxes = [(x1, y1, x2, y2) for x1, y1, x2, y2 in corners(labelled).tolist()]
+        prediction: People = error(labelled, MILD, scene, rng)
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
         steps = common_steps([boxes[k] for k in free], scene.size, rng)
         if steps is None:
             return truth
         step = severity * steps[side(severity, scene.levels, rng)]
-        return People(tuple(_moved(found.items[k], step) for k in free))
+        return People(tuple(_moved(prediction.items[k], step) for k in free))
 
     return matched
 

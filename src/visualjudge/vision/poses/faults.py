@@ -38,7 +38,7 @@ def pose_faults(
     prediction: People,
     truth: People,
     _labels: Collection[str] | None,
-    _given: Pixels | None,
+    _input_image: Pixels | None,
 ) -> Iterator[Fault]:
     """Yield the keypoints out of place, and the people missed or added.
 
@@ -49,7 +49,8 @@ def pose_faults(
     real = truth.without_crowds().items
     values, shares = similarities(prediction, truth)
     mirrored = [
-        replace(one, keypoints=one.keypoints[_MIRROR]) for one in prediction.items
+        replace(one_value, keypoints=one_value.keypoints[_MIRROR])
+        for one_value in prediction.items
     ]
     values = np.maximum(values, similarities(People(tuple(mirrored)), truth)[0])
     partners = {j: i for i, j, _ in pairs(values, SAME_PERSON)}
@@ -64,10 +65,12 @@ def pose_faults(
             yield Fault("background", _box(person), 1.0)
 
 
-def _joints(found: Person, real: Person, people: tuple[Person, ...]) -> Iterator[Fault]:
-    own, mirrored = (keypoint_similarity(found, real, at) for at in (_AS_IS, _MIRROR))
+def _joints(
+    person: Person, real: Person, people: tuple[Person, ...]
+) -> Iterator[Fault]:
+    own, mirrored = (keypoint_similarity(person, real, at) for at in (_AS_IS, _MIRROR))
     others = [
-        keypoint_similarity(found, other, order)
+        keypoint_similarity(person, other, order)
         for other in people
         if other is not real
         for order in (_AS_IS, _MIRROR)

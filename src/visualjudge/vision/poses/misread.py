@@ -14,29 +14,30 @@ from visualjudge.vision.rows import Misreading, letterboxes
 _OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
 
 
-def _rows(found: People, order: Sequence[int]) -> People:
+def _rows(prediction: People, order: Sequence[int]) -> People:
     return People(
         tuple(
-            replace(item, keypoints=item.keypoints[list(order)]) for item in found.items
+            replace(item, keypoints=item.keypoints[list(order)])
+            for item in prediction.items
         )
     )
 
 
-def _y_before_x(found: People, _truth: People) -> People:
+def _y_before_x(prediction: People, _truth: People) -> People:
     return People(
         tuple(
             replace(item, keypoints=item.keypoints[:, [1, 0, 2]])
-            for item in found.items
+            for item in prediction.items
         )
     )
 
 
-def _moved(found: People, factor: float, right: float, down: float) -> People:
+def _moved(prediction: People, factor: float, right: float, down: float) -> People:
     shift = np.array([right, down, 0])
     return People(
         tuple(
             replace(item, keypoints=(item.keypoints - shift) / [factor, factor, 1])
-            for item in found.items
+            for item in prediction.items
         )
     )
 
@@ -45,7 +46,7 @@ MISREADINGS = (
     Misreading("coordinates are y before x", _y_before_x),
     Misreading(
         "left and right keypoints are exchanged",
-        lambda found, _truth: _rows(found, _OTHER_SIDE),
+        lambda prediction, _truth: _rows(prediction, _OTHER_SIDE),
     ),
     *letterboxes(_moved),
 )

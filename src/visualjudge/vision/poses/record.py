@@ -80,18 +80,18 @@ class People(Prediction):
         )
 
 
-def from_arrays(given: Any) -> Any:
+def from_arrays(data: Any) -> Any:
     """Return the payload of (N, 17, 3) keypoints, bare or as ``keypoints`` beside ``scores``,
     ``boxes`` and ``areas``.
     """
-    columns = given if isinstance(given, Mapping) else {"keypoints": given}
+    columns = data if isinstance(data, Mapping) else {"keypoints": data}
     if "keypoints" not in columns:
-        return given
+        return data
     points = shaped(
         columns["keypoints"], "keypoints", ("N", 17, 3), "float, x, y, v in pixels"
     )
     people: list[dict[str, Any]] = [
-        {"keypoints": one.ravel().tolist()} for one in points
+        {"keypoints": point.ravel().tolist()} for point in points
     ]
     for field, name, shape in (
         ("scores", "score", ("N",)), ("boxes", "bbox", ("N", 4)), ("areas", "area", ("N",))
@@ -158,13 +158,13 @@ def _item(item: Person, digits: int | None) -> dict[str, Any]:
     }
 
 
-def corners(found: People) -> FloatArray:
+def corners(prediction: People) -> FloatArray:
     """Return the corners of the boxes around each person's present keypoints, n×4."""
     points = [
         person.keypoints[person.present, :2]
-        for person in found.items
+        for person in prediction.items
         if person.present.any()
     ]
     return np.array(
-        [[*one.min(axis=0), *one.max(axis=0)] for one in points], dtype=np.float64
+        [[*point.min(axis=0), *point.max(axis=0)] for point in points], dtype=np.float64
     ).reshape(-1, 4)

@@ -38,28 +38,32 @@ def similarities(prediction: People, truth: People) -> tuple[FloatArray, FloatAr
     """
     real = truth.without_crowds().items
     crowds = [person for person in truth.items if person.iscrowd]
-    found = list(prediction.items)
-    check_pairs(len(found) * len(truth.items))
-    points = np.array([person.keypoints[:, :2] for person in found]).reshape(-1, 17, 2)
-    present = np.array([person.present for person in found], np.bool_).reshape(-1, 17)
+    predicted = list(prediction.items)
+    check_pairs(len(predicted) * len(truth.items))
+    points = np.array([person.keypoints[:, :2] for person in predicted]).reshape(
+        -1, 17, 2
+    )
+    present = np.array([person.present for person in predicted], np.bool_).reshape(
+        -1, 17
+    )
     columns = [
         _similarity(points, present, person)[:, person.present].mean(axis=1)
         for person in real
     ]
-    shares = [_shares_in(found, person) for person in crowds]
+    shares = [_shares_in(predicted, person) for person in crowds]
     return (
-        np.array(columns).reshape(len(real), len(found)).T,
-        np.array(shares).reshape(len(crowds), len(found)).T,
+        np.array(columns).reshape(len(real), len(predicted)).T,
+        np.array(shares).reshape(len(crowds), len(predicted)).T,
     )
 
 
-def keypoint_similarity(found: Person, truth: Person, order: IntArray) -> FloatArray:
+def keypoint_similarity(person: Person, truth: Person, order: IntArray) -> FloatArray:
     """Return the similarity of each predicted keypoint with keypoint ``order``, shape (17,), of a
     ground truth, shape (17,); 0 where either is absent.
     """
     real = replace(truth, keypoints=truth.keypoints[order])
     shares: FloatArray = _similarity(
-        found.keypoints[None, :, :2], found.present[None], real
+        person.keypoints[None, :, :2], person.present[None], real
     )[0]
     return shares
 

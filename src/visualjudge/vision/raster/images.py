@@ -341,7 +341,7 @@ def read_depth(path: str | Path) -> FloatArray:
             error if str(error).startswith(str(file)) else DataError(f"{file}: {error}")
         ) from None
     except Exception as error:  # NumPy and Python parse the untrusted header
-        raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
+        raise DataError(f"{file}: depth map cannot be read: {_reason(error)}") from None
     if values.ndim == 3 and 1 in (values.shape[0], values.shape[2]):
         values = values[0] if values.shape[0] == 1 else values[:, :, 0]
     if values.ndim != 2:
@@ -480,7 +480,7 @@ def opened(
         named = str(error).startswith(name)
         raise (error if named else DataError(f"{name}: {error}")) from None
     except Exception as error:
-        raise DataError(f"{name}: image cannot be decoded: {_said(error)}") from None
+        raise DataError(f"{name}: image cannot be decoded: {_reason(error)}") from None
 
 
 def _source(path: str | Place | BinaryIO) -> AbstractContextManager[BinaryIO]:
@@ -500,5 +500,5 @@ def _bytes_per_pixel(image: Image.Image) -> int:
     return len(image.getbands()) * (2 if deep else 1)
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__

@@ -65,29 +65,29 @@ def shaped(
     return array
 
 
-def supervision_columns(given: Any) -> Any:
+def supervision_columns(data: Any) -> Any:
     """Return supervision's ``Detections`` as a mapping of arrays; others as they are."""
-    if not (hasattr(given, "xyxy") and hasattr(given, "class_id")):
-        return given
-    names = given.data.get("class_name")
-    labels = given.class_id if names is None else names
+    if not (hasattr(data, "xyxy") and hasattr(data, "class_id")):
+        return data
+    names = data.data.get("class_name")
+    labels = data.class_id if names is None else names
     return {
-        "boxes": given.xyxy,
-        "masks": given.mask if len(given.xyxy) else [],
-        "scores": given.confidence,
+        "boxes": data.xyxy,
+        "masks": data.mask if len(data.xyxy) else [],
+        "scores": data.confidence,
         "labels": labels,
     }
 
 
 def rows(
-    given: Mapping[str, Any], count: int, **columns: list[Any]
+    data: Mapping[str, Any], count: int, **columns: list[Any]
 ) -> list[dict[str, Any]]:
     """Return ``count`` items with the values of ``columns``, and the ``labels`` and ``scores`` of a
     mapping. Labels may be numbers, with their names in ``classes``.
     """
-    columns["label"] = _labels(given, count)
-    if given.get("scores") is not None:
-        columns["score"] = shaped(given["scores"], "scores", ("N",), "float").tolist()
+    columns["label"] = _labels(data, count)
+    if data.get("scores") is not None:
+        columns["score"] = shaped(data["scores"], "scores", ("N",), "float").tolist()
     for name, values in columns.items():
         if len(values) != count:
             raise DataError(
@@ -99,9 +99,9 @@ def rows(
     ]
 
 
-def _labels(given: Mapping[str, Any], count: int) -> list[str]:
-    stated = given.get("labels")
-    classes = given.get("classes")
+def _labels(data: Mapping[str, Any], count: int) -> list[str]:
+    stated = data.get("labels")
+    classes = data.get("classes")
     if stated is None and count:
         raise DataError("labels: must be given, one for each item")
     array = array_of(stated)

@@ -36,8 +36,8 @@ def box_ious(
         If there are more than :data:`MOST_PAIRS`.
     """
     extents = np.array(first, np.float64), np.array(second, np.float64)
-    for one in extents:
-        one[:, 2:] -= one[:, :2]
+    for extent in extents:
+        extent[:, 2:] -= extent[:, :2]
     return _by_rows(coco_mask.bbox_iou, *extents, crowd)
 
 

@@ -93,14 +93,14 @@ class CocoImages:
         )
         # Number of predictions of the fullest image.
         self._largest = max((pair[0].count or 0 for pair in images), default=0)
-        found = list(self._annotations([found for found, _ in sides]))
+        predictions = list(self._annotations([predictions for predictions, _ in sides]))
         if not all(
-            isinstance(item["score"], int | float | np.number) for item in found
+            isinstance(item["score"], int | float | np.number) for item in predictions
         ):
             raise DataError(
                 "score: AP needs the confidence of every predicted item, got one without"
             )
-        self._found = self._truth.load_res(found)
+        self._found = self._truth.load_res(predictions)
 
     def average_precision(
         self, thresholds: Sequence[float] = COCO_THRESHOLDS
@@ -119,15 +119,15 @@ class CocoImages:
         are a rule of AP alone.
         """
         evaluation = self._evaluated(max(self._largest, 1), threshold)
-        images = [one for one in evaluation.eval_imgs if one is not None]
+        images = [image for image in evaluation.eval_imgs if image is not None]
         scores = np.array(
-            [score for one in images for score in one["dtScores"]], np.float64
+            [score for image in images for score in image["dtScores"]], np.float64
         )
         right, ignored = (
-            np.array([flag for one in images for flag in one[name][0]], np.bool_)
+            np.array([flag for image in images for flag in image[name][0]], np.bool_)
             for name in ("dtMatched", "dtIgnore")
         )
-        truths = sum(one["gtIgnore"].count(False) for one in images)
+        truths = sum(image["gtIgnore"].count(False) for image in images)
         return scores[~ignored], right[~ignored], truths
 
     def _annotations(

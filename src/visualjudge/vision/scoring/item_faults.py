@@ -53,9 +53,9 @@ def item_faults(
     all, so that an item on an object of another class is recognised. Crowd regions are not missed,
     and items inside them are not faults.
     """
-    found = prediction.items
+    predicted = prediction.items
     real = truth.items
-    values = similarity(found, real)
+    values = similarity(predicted, real)
     crowd = crowds(real)
     same = labels_of(prediction)[:, None] == labels_of(truth)
     own = np.where(same & ~crowd, values, 0.0)
@@ -72,7 +72,7 @@ def item_faults(
         "both",
     ).tolist()
     covered = {*partners.values()}
-    for i, item in enumerate(found):
+    for i, item in enumerate(predicted):
         if i in partners or kinds[i] == "localization":
             j = partners.get(i, int(own[i].argmax()))
             covered.add(j)

@@ -67,10 +67,10 @@ def shown_at(
             "score: is missing; --min-score and --top-k need the confidence of every prediction"
         )
     order = sorted(range(len(scores)), key=lambda k: -scores[k])
-    kept = sorted(
+    selected = sorted(
         k for k in order[:top_k] if min_score is None or scores[k] >= min_score
     )
-    return replace(prediction, items=tuple(items[k] for k in kept))  # type: ignore[type-var]
+    return replace(prediction, items=tuple(items[k] for k in selected))  # type: ignore[type-var]
 
 
 def confident(sides: Iterable[Prediction]) -> bool:

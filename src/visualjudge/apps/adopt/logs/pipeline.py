@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from visualjudge.apps.adopt.criteria import SAID
 from visualjudge.apps.adopt.files import at, log_row, records
 from visualjudge.apps.pipelines.results import RowResult, read_results
 from visualjudge.apps.pipelines.rows import key_of
@@ -109,7 +110,22 @@ def _of_line(
                 "order": order,
                 **dict(zip(("model_a", "model_b"), pair, strict=False)),
             }
+        known |= _criteria(metric, result, settings, order)
         yield log_row(known | {"reply": reply if isinstance(reply, str) else ""}, more)
+
+
+def _criteria(metric: str, result: Any, settings: Any, order: str) -> dict[str, Any]:
+    """Return the columns of a result's criteria; of scores those of the first edit."""
+    values = result.get("criteria") or {}
+    values = values.get("edited_image_0", values)
+    stated = at((at(settings, "metrics") or {}).get(metric), "rubric.criteria") or ()
+    options = {one.get("id") for one in stated if one.get("answer") == "option"}
+    return {
+        SAID + name: TURNED.get(value, value)
+        if name in options and order == "BA"
+        else value
+        for name, value in values.items()
+    }
 
 
 def _letter(value: Any, order: str) -> str:

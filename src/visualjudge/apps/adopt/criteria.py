@@ -1,0 +1,115 @@
+"""Columns of criteria: ``criterion.NAME`` holds what a judge said besides its verdict, ``truth.NAME``
+what is right. Their form follows from their values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from visualjudge.apps.adopt.answers import is_missing, is_number
+from visualjudge.apps.adopt.files import Row
+from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Json
+from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.records import TURNED
+from visualjudge.prompts.rubric import OTHER, Criterion, Rubric
+from visualjudge.replies.criteria import read_criterion
+
+SAID = "criterion."
+TRUE = "truth."
+MOST_WORDS = 50
+"""Maximum number of words of a choice; a column with more holds sentences."""
+NAME = "adopted@v1"
+_PLACE = re.compile(r"\[.*\]")
+
+
+def is_criterion(role: str) -> bool:
+    """Return whether a role is that of a criterion, or of its truth."""
+    return role.startswith((SAID, TRUE))
+
+
+def rubric_of_rows(
+    rows: Sequence[Row], roles: Mapping[str, str], *, pairs: bool
+) -> Rubric | None:
+    """Return the criteria of the columns; None without any.
+
+    Raises
+    ------
+    DataError
+        If a name is not that of a criterion, or a column holds sentences.
+    """
+    names = [role.removeprefix(SAID) for role in roles if role.startswith(SAID)]
+    if not names:
+        return None
+    criteria = tuple(_criterion(rows, roles, name, pairs) for name in names)
+    return Rubric(NAME, criteria)
+
+
+def _criterion(
+    rows: Sequence[Row], roles: Mapping[str, str], name: str, pairs: bool
+) -> Criterion:
+    cells = [row.get(prefix + name) for prefix in (SAID, TRUE) for row in rows]
+    values = [_value(cell) for cell in cells if not is_missing(cell)]
+    column = roles[SAID + name]
+    try:
+        return Criterion(id=name, ask=column, answer=_form(values, pairs))
+    except ValidationError as error:
+        reason = first_problem(error)[1]
+        raise DataError(f"{rows[0].place}: {column}: {reason}") from None
+
+
+def _value(cell: Any) -> Any:
+    """Return a cell, whose places may be written as text."""
+    if isinstance(cell, str) and _PLACE.fullmatch(cell.strip()):
+        try:
+            return orjson.loads(cell)
+        except orjson.JSONDecodeError:
+            return cell
+    return cell
+
+
+def _form(values: Sequence[Any], pairs: bool) -> Any:
+    """Return the form of an answer in which every value can be read."""
+    if any(isinstance(value, list) for value in values):
+        return "place"
+    for form in ("option", "yes_no") if pairs else ("yes_no",):
+        known = Criterion(id="x", ask="x", answer=form)
+        if all(read_criterion(known, value, "") != "Failed" for value in values):
+            return form
+    if all(is_number(value) for value in values):
+        numbers = [float(value) for value in values]
+        return {"scale": (min(numbers), max(numbers))}
+    words = list(dict.fromkeys(str(value).strip() for value in values))
+    if len(words) > MOST_WORDS:
+        raise DataError(
+            f"columns of criteria must have at most {MOST_WORDS} different words, got "
+            f"{len(words)}, such as {words[0][:40]!r}"
+        )
+    return {"choice": words if len(words) > 1 else [*words, OTHER]}
+
+
+def values_of(
+    rubric: Rubric | None, row: Row, turned: bool, prefix: str = SAID
+) -> Json | None:
+    """Return the values of a row's criteria, with letters of the stored question, which has the
+    options of the row in the other order if ``turned``; None without any.
+    """
+    return dict(_values(rubric, row, turned, prefix)) or None if rubric else None
+
+
+def _values(
+    rubric: Rubric, row: Row, turned: bool, prefix: str
+) -> Iterator[tuple[str, Any]]:
+    for one in rubric.criteria:
+        cell = row.get(prefix + one.id)
+        if is_missing(cell):
+            continue
+        value = read_criterion(one, _value(cell), "")
+        if turned and one.answer == "option":
+            value = TURNED.get(value, value)
+        yield one.id, value
