@@ -78,7 +78,9 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
     return tuple(rows)
 
 
-def criterion_figures(name: str, table: pl.DataFrame, compares: pl.Expr) -> CriterionFigures:
+def criterion_figures(
+    name: str, table: pl.DataFrame, compares: pl.Expr
+) -> CriterionFigures:
     """Return the figures of a criterion from a table with the columns ``cluster, chosen, value,
     truth``; ``compares``: it has an option as its value.
     """
