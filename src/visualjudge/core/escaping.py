@@ -7,20 +7,16 @@ from __future__ import annotations
 import html
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
 
-_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_CONTROLS = {*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029}
-_ESCAPED = {
-    code: f"\\u{code:04x}" for code in _CONTROLS - {ord("\n"), ord("\t"), ord("\r")}
-}
-_TERMINAL = {**_ESCAPED, ord("\r"): "\\u000d"}
-# XML 1.0 cannot hold these at all.
-_NO_XML = (*range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
-_XML = {**_TERMINAL, **{code: f"\\u{code:04x}" for code in _NO_XML}}
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+# Lone surrogates, U+FFFE and U+FFFF cannot stand in XML 1.0 or UTF-8 at all.
+_HIDDEN = re.compile(
+    f"\\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff\ufffe\uffff]"
+)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$@])|(?<=:)(?=//)|^(?=[-+=])")
 _NUMBERED = re.compile(r"^(\d+)(?=[.)](\s|$))")
 # GitHub's runner obeys "::" where a line begins, and "##[" anywhere.
@@ -51,21 +47,25 @@ FORMULA = r"^[=+\-@\t\r]"
 PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
-def for_html(text: str) -> str:
-    """Return ``text`` for an element or an attribute in quotes. Templates escape by themselves."""
-    return html.escape(text)
-
-
-def for_xml(text: str) -> str:
-    r"""Return ``text`` for an element or an attribute in quotes; characters that XML does not allow
-    are written as ``\u001b``.
+def visible(value: Any) -> Any:
+    r"""Return ``value``. In a text, each control character and change of direction is written as
+    ``\u001b``, as in JSON, but for tab and line feed. Templates apply it to all that they show.
     """
-    return html.escape(text.translate(_XML))
+    if not isinstance(value, str) or not _HIDDEN.search(value):
+        return value
+    return type(value)(_HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", value))
+
+
+def for_html(text: str) -> str:
+    """Return ``text`` for an element or an attribute in quotes, also of XML and SVG. Templates
+    escape by themselves.
+    """
+    return html.escape(visible(text))
 
 
 def for_markdown(text: str) -> str:
     """Return ``text`` as one line without any markup, for a paragraph, an item or a cell."""
-    line = " ".join(text.translate(_ESCAPED).split())
+    line = visible(" ".join(text.split()))
     escaped = _MARKDOWN.sub(lambda match: f"\\{match[1] or ''}", line)
     return _NUMBERED.sub(r"\1\\", escaped)
 
@@ -74,14 +74,12 @@ def for_latex(text: str) -> str:
     """Return ``text`` as one line without any command, with the signs of our tables in math mode.
     Other letters beyond ASCII are left as they are: they need an input encoding of UTF-8.
     """
-    return " ".join(text.translate(_ESCAPED).split()).translate(_LATEX)
+    return str(visible(" ".join(text.split()))).translate(_LATEX)
 
 
 def for_terminal(text: str) -> str:
-    r"""Return ``text`` with each control character and change of direction written as
-    ``\u001b``, as in JSON. Where GitHub reads the output, none of it is a command.
-    """
-    shown = text.translate(_TERMINAL)
+    """Return ``text`` for a terminal. Where GitHub reads the output, none of it is a command."""
+    shown: str = visible(text)
     return for_workflow(shown) if os.environ.get("GITHUB_ACTIONS") else shown
 
 
@@ -99,6 +97,6 @@ def for_csv(table: pl.DataFrame) -> pl.DataFrame:
 
     text = select.string()
     acts = text.str.contains(FORMULA) & ~text.str.contains(PLAIN_NUMBER)
-    return table.with_columns(
-        pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep()
-    )
+    marked = pl.when(acts).then(pl.lit("'") + text).otherwise(text).name.keep()
+    shown = table.with_columns(text.map_elements(visible, pl.String))
+    return shown.with_columns(marked).rename(visible)

@@ -15,6 +15,8 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from visualjudge.core.escaping import visible
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -185,4 +187,6 @@ def _template() -> Template:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("visualjudge", "core")
-    return Environment(loader=loader, autoescape=True).get_template("table.html.j2")
+    return Environment(loader=loader, autoescape=True, finalize=visible).get_template(
+        "table.html.j2"
+    )

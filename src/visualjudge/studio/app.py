@@ -22,11 +22,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.staticfiles import StaticFiles
 
+from visualjudge.core.addresses import address_name
 from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
+from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
@@ -77,6 +84,7 @@ def templates() -> Environment:
     env = Environment(
         loader=PackageLoader("visualjudge.studio"),
         autoescape=True,
+        finalize=visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -149,6 +157,8 @@ class Pages:
         read: dict[str, Callable[[Request], Any]] = {
             "/": self.home,
             "/progress": self.progress,
+            "/open/{digest}": self.open,
+            "/open/{digest}/{identity}": self.open,
             "/d/{slug}": self.grid,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
@@ -159,7 +169,7 @@ class Pages:
             "/r/{slug}": self.run,
             "/r/{slug}/state": self.state,
             "/r/{slug}/answer": self.answer,
-            "/d/{slug}/q/{identity}": self.question,
+            "/d/{slug}/q/{identity:path}": self.question,
             "/d/{slug}/image/{name:path}": self.image,
             "/d/{slug}/thumb/{width:int}/{name:path}": self.thumb,
         }
@@ -223,6 +233,37 @@ class Pages:
                 "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
             }
         )
+
+    def open(self, request: Request) -> Response:
+        """Redirect from an address of :mod:`visualjudge.core.addresses`."""
+        place = self.site.dataset_named(request.path_params["digest"])
+        if place is None:
+            raise HTTPException(
+                404,
+                "no dataset with these questions is open; start the studio with its folder",
+            )
+        query = [
+            (self._own_name(place, name), value)
+            for name, value in request.query_params.multi_items()
+        ]
+        identity = request.path_params.get("identity")
+        page_of = "" if identity is None else f"/q/{quote(identity, safe='')}"
+        return RedirectResponse(f"/d/{place.slug}{page_of}?{urlencode(query)}")
+
+    def _own_name(self, place: DatasetPlace, name: str) -> str:
+        """Return the name of a filter here, where two runs' folders may have one name."""
+        result, dot, run = name.partition(".")
+        if not dot:
+            return name
+        runs = self.site.places.runs_of(place.slug)
+        slugs = [one.slug for one in runs if address_name(one.root) == run]
+        if len(slugs) != 1:
+            raise HTTPException(
+                404,
+                f"{len(slugs)} open runs on {place.name} are in a folder {run}; start the studio "
+                "with the one that is meant",
+            )
+        return f"{result}.{slugs[0]}"
 
     # ---------------------------------------------------------------- the grid
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields
 from visualjudge.core.outputs import default_cache_dir
@@ -85,13 +85,8 @@ def cache_home() -> Path:
 def slug_of(root: Path) -> str:
     """Return a readable name for addresses and cache files, distinct for each folder."""
     resolved = root.resolve()
-    readable = (
-        re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
-    )
-    digest = hashlib.sha256(
-        str(resolved).encode("utf-8", "surrogateescape")
-    ).hexdigest()[:8]
-    return f"{readable}-{digest}"
+    path = str(resolved).encode("utf-8", "surrogateescape")
+    return f"{address_name(resolved)}-{hashlib.sha256(path).hexdigest()[:8]}"
 
 
 def find_places(folders: Sequence[str | Path]) -> Places:

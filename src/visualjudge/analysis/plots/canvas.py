@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from visualjudge.core.escaping import for_xml
+from visualjudge.core.escaping import for_html
 
 LIGHT = {
     "ink": "#14140f",
@@ -149,9 +149,9 @@ class Canvas:
         side = "" if anchor == "start" else f' text-anchor="{anchor}"'
         named = f' class="{kind}"' if kind else ""
         drawn = said if room == math.inf else shortened(said, room)
-        whole = "" if drawn == said else f"<title>{for_xml(said)}</title>"
+        whole = "" if drawn == said else f"<title>{for_html(said)}</title>"
         self._add(
-            f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{for_xml(drawn)}{whole}</text>',
+            f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{for_html(drawn)}{whole}</text>',
             y + 4,
         )
 
@@ -174,7 +174,7 @@ class Canvas:
         path = " ".join(
             f"{x + radius * a:.1f},{y + radius * b:.1f}" for a, b in corners
         )
-        inside = f"<title>{for_xml(title)}</title>" if title else ""
+        inside = f"<title>{for_html(title)}</title>" if title else ""
         self._add(
             f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + radius
         )
@@ -188,7 +188,7 @@ class Canvas:
         width = f"{self.width:.0f}"
         height = f"{self.height + 4:.0f}"
         named = (
-            f'role="img" aria-label="{for_xml(label)}" viewBox="0 0 {width} {height}"'
+            f'role="img" aria-label="{for_html(label)}" viewBox="0 0 {width} {height}"'
         )
         body = "".join(self._parts)
         if colours is None:

@@ -28,7 +28,7 @@ from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.headline import headline, headline_section
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.results import Analysis, Shown
-from visualjudge.core.escaping import for_html
+from visualjudge.core.escaping import for_html, visible
 
 # Number of judges with examples, which are most of the page.
 MOST_WITH_EXAMPLES = 2
@@ -48,6 +48,7 @@ def environment() -> Environment:
     env = Environment(
         loader=PackageLoader("visualjudge.analysis.report"),
         autoescape=True,
+        finalize=visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from visualjudge.apps.gate.check import Check
 from visualjudge.apps.gate.lock import Lock, TaskAccuracy
-from visualjudge.core.escaping import for_markdown, for_xml
+from visualjudge.core.escaping import for_html, for_markdown
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
 
@@ -50,8 +50,10 @@ def junit(check: Check) -> str:
     """Return JUnit XML with one test case, which fails where the gate does not hold."""
     reasons = "\n".join(check.reasons)
     failures = int(check.state != "holds")
-    failure = f'<failure message="{for_xml(check.state)}">{for_xml(reasons)}</failure>'
-    body = failure if failures else f"<system-out>{for_xml(reasons)}</system-out>"
+    failure = (
+        f'<failure message="{for_html(check.state)}">{for_html(reasons)}</failure>'
+    )
+    body = failure if failures else f"<system-out>{for_html(reasons)}</system-out>"
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<testsuite name="visualjudge gate" tests="1" failures="{failures}">\n'

@@ -22,6 +22,7 @@ from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
 from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError
+from visualjudge.core.escaping import visible
 from visualjudge.vision.raster.images import opened, rgb_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -38,7 +39,10 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     env = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=visible,
+        undefined=StrictUndefined,
     )
     env.filters |= {"percent": percent, "clipped": _clipped}
     return env.get_template("report.html").render(
