@@ -27,7 +27,7 @@ PRINTED = {"86": 86.0, "178": 178.0}
 PIXELS = 72 / 25.4 * 12 / 8
 """Pixels a millimetre, at which letters of 12 pixels are 8 points high."""
 DOTS = 300
-"""Dots an inch of a picture for a paper."""
+"""Dots an inch of a PNG file for a paper."""
 Cell = str | float | int | None
 
 
