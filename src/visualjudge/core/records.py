@@ -236,6 +236,14 @@ class Question:
     faults: tuple[tuple[Fault, ...], ...] | None = None
     criteria: Mapping[str, Any] | None = None
 
+    @property
+    def has_answer(self) -> bool:
+        """Return whether one answer is right and known: not so in some questions of probes, and
+        where nobody stated the truth.
+        """
+        expected = "answer" if self.probe is None else self.probe.expected
+        return self.answer != UNKNOWN and expected == "answer"
+
 
 @dataclass(frozen=True, slots=True)
 class Served:

@@ -46,14 +46,15 @@ def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
     if len(asked) > 1:
         reasons["either"] = pl.any_horizontal(*asked)
     return tuple(
-        _right_reason(name, known)
+        right_reason_of(name, known)
         for name, reason in reasons.items()
         for known in [pairs.with_columns(reason=reason).drop_nulls("reason")]
         if known.height
     )
 
 
-def _right_reason(name: str, table: pl.DataFrame) -> RightReason:
+def right_reason_of(name: str, table: pl.DataFrame) -> RightReason:
+    """Return the figures of a table with the columns ``cluster, right, reason``."""
     right = pl.col("right")
     reason = pl.col("reason")
     sums = image_sums(
