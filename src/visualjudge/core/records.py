@@ -238,6 +238,14 @@ class Question:
     criteria: Mapping[str, Any] | None = None
     votes: tuple[Answer, ...] | None = None
 
+    @property
+    def has_answer(self) -> bool:
+        """Return whether one answer is right and known: not so in some questions of probes, and
+        where nobody stated the truth.
+        """
+        expected = "answer" if self.probe is None else self.probe.expected
+        return self.answer != UNKNOWN and expected == "answer"
+
 
 @dataclass(frozen=True, slots=True)
 class Served:

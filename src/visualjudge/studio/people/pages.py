@@ -21,11 +21,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from visualjudge.core import jsons
-from visualjudge.core.answers import is_right
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import IMAGE_MARK, Question, Verdict
+from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, json_response, missing, page
@@ -402,8 +401,7 @@ def _feedback(slot: Slot, given: Given, question: Question) -> Fields | None:
     """
     if slot.purpose != "practice":
         return None
-    verdict = Verdict(slot.id, slot.order, given.value, given.status, None)
-    right = is_right(question, verdict)
+    right = given.value == question.answer
     return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
