@@ -35,7 +35,7 @@ LAST = b"\n]\n"
 """Bytes before the first question, between questions, and after the last one."""
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
-_OPTIONAL = ("features", "spans", "ties", "probe", "faults", "criteria")
+_OPTIONAL = ("features", "spans", "ties", "probe", "faults", "criteria", "votes")
 for _record in (Question, OptionFeatures, Probe):
     with_config(allow_inf_nan=False)(_record)
 _QUESTION = TypeAdapter(Question)

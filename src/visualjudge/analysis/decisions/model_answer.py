@@ -319,6 +319,15 @@ def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
     return _Draft("too_few", UNKNOWN, verdict, reasons, advice)
 
 
+def more_images(images: int, needed: int | None) -> str:
+    """Return how many more images would probably decide an open answer."""
+    if needed and needed > images:
+        return f"About {many(needed - images, 'more image')} would probably decide."
+    return (
+        "It lies too close to what is required for a number of images to be promised."
+    )
+
+
 NO_ANSWER = "it answered no question on the sources"
 
 

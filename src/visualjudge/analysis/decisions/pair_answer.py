@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums
-from visualjudge.analysis.decisions.model_answer import SIGN_OF, Reason, Reasons
+from visualjudge.analysis.decisions.model_answer import (
+    SIGN_OF,
+    Reason,
+    Reasons,
+    more_images,
+)
 from visualjudge.analysis.estimate import mean_ends
 from visualjudge.analysis.figure_text import (
     listed,
@@ -27,12 +32,13 @@ from visualjudge.analysis.statistics.score_bar import (
     Bar,
     Level,
     ScoreState,
+    images_needed,
     level,
     over_tasks,
     state,
 )
 from visualjudge.analysis.study_table import Study, has_truth
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 
 NAMED = 3
 ABOVE = 1e-9
@@ -43,14 +49,38 @@ CHOSEN = ("task", "cluster", "usable", "right", "answer", "first_right")
 @dataclass(frozen=True, eq=False)
 class PairsOfTask:
     """A judge's choices in one task (``task`` "": in all): accuracy, that of the best constant
-    answer, and whether each requirement is met.
+    answer, and their difference.
     """
 
     task: str
     accuracy: Estimate
     constant: float
-    accurate: Level
-    above: Level
+    gain: Estimate
+    bar: Bar
+
+    @property
+    def accurate(self) -> Level:
+        """Whether it is as accurate as required."""
+        return level(self._enough(self.accuracy), self.bar.accuracy)
+
+    @property
+    def above(self) -> Level:
+        """Whether it is better than the constant answer."""
+        return level(self._enough(self.gain), ABOVE)
+
+    def _enough(self, figure: Estimate) -> Ends | None:
+        return figure.interval if self.images >= LEAST_IMAGES else None
+
+    @property
+    def images(self) -> int:
+        """Number of images."""
+        return self.accuracy.images
+
+    @property
+    def needs_images(self) -> int | None:
+        """Images on which both requirements are probably decided; None if none can be promised."""
+        figures = [(self.accuracy, self.bar.accuracy), (self.gain, ABOVE)]
+        return images_needed(self.images, (self.accurate, self.above), figures)
 
     @property
     def state(self) -> ScoreState:
@@ -96,7 +126,10 @@ class PairAnswer:
         begin = begins.get(self.state, "Not decided yet")
         if not self.whole.accuracy.n:
             begin = "Not known"
-        return f"{begin}: {'; '.join(reason.text for reason in self.reasons)}."
+        todo = ""
+        if self.state == "too_few" and self.whole.accuracy.n:
+            todo = f" {more_images(self.whole.images, self.whole.needs_images)}"
+        return f"{begin}: {'; '.join(reason.text for reason in self.reasons)}.{todo}"
 
     @property
     def _by_task(self) -> str:
@@ -143,7 +176,6 @@ def _of(pairs: pl.DataFrame, task: str, bar: Bar) -> PairsOfTask:
     value, found = sums.ratio("gain", "n")
     low, high = (float(end[0]) for end in mean_ends(value, found))
     share = float(sums.total("constant")[0]) / max(1, accuracy.n)
-    enough = accuracy.images >= LEAST_IMAGES
-    accurate = level(accuracy.interval if enough else None, bar.accuracy)
-    above = level((low, high) if enough and low == low else None, ABOVE)
-    return PairsOfTask(task, accuracy, share, accurate, above)
+    ends = (low, high) if low == low else None
+    own = Estimate(float(value[0]), ends, accuracy.n, accuracy.images)
+    return PairsOfTask(task, accuracy, share, own, bar)

@@ -15,12 +15,15 @@ from functools import cached_property, lru_cache
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.model_answer import SIGN_OF, Reason, Reasons
-from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
+from visualjudge.analysis.decisions.model_answer import (
+    SIGN_OF,
+    Reason,
+    Reasons,
+    more_images,
+)
 from visualjudge.analysis.figure_text import (
     listed,
     lower_first,
-    many,
     number,
     percent,
     plain_name,
@@ -28,17 +31,13 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.score_scale import ScoreScale, scale_of
 from visualjudge.analysis.scores import scores_of
-from visualjudge.analysis.statistics.score_agreement import (
-    Figure,
-    Scores,
-    of_items,
-)
+from visualjudge.analysis.statistics.score_agreement import Scores, of_items
 from visualjudge.analysis.statistics.score_bar import (
-    LEAST_IMAGES,
     Bar,
     Level,
     ScoreState,
     error_level,
+    images_needed,
     margin,
     order_level,
     over_tasks,
@@ -55,8 +54,6 @@ from visualjudge.analysis.study_table import Study
 TEN = (0.0, 10.0)
 NAMED = 3
 """Number of tasks that a sentence names."""
-MOST_TIMES = 20
-"""Times the images that an answer may need to be promised."""
 SCORED = ("task", "cluster", "usable", "number", "truth")
 
 
@@ -102,24 +99,18 @@ class ScoresOfTask:
         can be promised.
         """
         own = self.scores
-        if own is None or "missed" in (self.order, self.error):
+        if own is None:
             return None
-        gaps = [(own.spearman, self.bar.spearman), (margin(own, self.bar), 0.0)]
-        needed = [_times(figure, least) for figure, least in gaps]
-        most = max(needed, default=0.0)
-        if not np.isfinite(most) or most > MOST_TIMES:
-            return None
-        return max(LEAST_IMAGES, int(np.ceil(most * own.images)))
+        figures = [
+            (own.spearman.estimate, self.bar.spearman),
+            (margin(own, self.bar).estimate, 0.0),
+        ]
+        return images_needed(own.images, (self.order, self.error), figures)
 
-
-def _times(figure: Figure, least: float) -> float:
-    """Return how many times the images a figure needs to be told from ``least`` with a power of
-    80 %; infinite if it does not differ.
-    """
-    error = float(np.sqrt(figure.spread.variance[0]))
-    gap = abs(figure.value - least)
-    reach = NORMAL + float(norm_isf(1 - POWER))
-    return (reach * error / gap) ** 2 if gap > 0 else float("inf")
+    @property
+    def images(self) -> int:
+        """Number of images with usable scores."""
+        return 0 if self.scores is None else self.scores.images
 
 
 def scored(study: Study, run: int) -> pl.DataFrame:
@@ -179,8 +170,10 @@ class ScoreAnswer:
             states = "; ".join(reasons[:-1])
             return f"{_BEGINS[self.state]}: {states}. {self._over_all}."
         (only,) = self.tasks
-        advice = f" {_advice(only)}" if only.state == "too_few" else ""
-        return f"{_BEGINS[only.state]}: {'; '.join(reasons)}.{advice}"
+        todo = ""
+        if only.state == "too_few":
+            todo = f" {more_images(only.images, only.needs_images)}"
+        return f"{_BEGINS[only.state]}: {'; '.join(reasons)}.{todo}"
 
     @property
     def _over_all(self) -> str:
@@ -223,17 +216,6 @@ _BESIDE: dict[Level, str] = {
     "missed": "more than",
     "open": "not told from",
 }
-
-
-def _advice(task: ScoresOfTask) -> str:
-    own = task.scores
-    images = 0 if own is None else own.images
-    needed = task.needs_images
-    if needed and needed > images:
-        return f"About {many(needed - images, 'more image')} would probably decide."
-    return (
-        "It lies too close to what is required for a number of images to be promised."
-    )
 
 
 _BEGINS: dict[ScoreState, str] = {

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import polars as pl
 
 from visualjudge.apps.adopt.answers import GRADES, is_letter, is_missing, is_number
-from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
+from visualjudge.apps.adopt.columns import NAMES, RATER, find_columns, no_header
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
-from visualjudge.apps.adopt.criteria import is_criterion, rubric_of_rows
+from visualjudge.apps.adopt.criteria import SAID, TRUE, rubric_of_rows
 from visualjudge.apps.adopt.files import Row, check_rows, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
@@ -113,7 +113,9 @@ def adopt(
         scores.
     columns, **stated
         The column of a role (``item="prompt_id"``); others are guessed by their names. Columns
-        ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME`` the right ones.
+        ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME`` the right ones,
+        and ``rater.NAME`` a person's votes, whose mean or majority is the truth without a column
+        of it.
     answers
         What other spellings mean: ``{"0": "A", "1": "B", "2": "tie"}``, or ``{"safe": "1"}`` of
         scores; in verdicts and in replies.
@@ -159,7 +161,11 @@ def adopt(
         if isinstance(row[column], list | dict)
     }
     roles = find_columns(
-        [name for name in header if name not in nested or is_criterion(name)],
+        [
+            name
+            for name in header
+            if name not in nested or name.startswith((SAID, TRUE))
+        ],
         {**(columns or {}), **stated},
     )
     roles = _with_numbers(records, roles, {*(columns or {}), *stated})
@@ -175,11 +181,12 @@ def adopt(
     ]  # frees each that is read
     rows.reverse()
     given = dict(answers or {})
-    verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
+    verdicts = _values(rows, "verdict", given)
+    raters = [role for role in roles if role.startswith(RATER)]
+    known = ["truth"] if "truth" in roles else raters
+    truths = set[str]().union(*(_values(rows, role, given) for role in known))
     pairs = is_pairs(roles, verdicts, truths)
-    texts = {
-        str(row.get(role)).strip() for row in rows for role in ("verdict", "truth")
-    }
+    texts = {str(row.get(role)).strip() for row in rows for role in ("verdict", *known)}
     grades = {
         text: GRADES[text.lower()]
         for text in texts
@@ -192,11 +199,12 @@ def adopt(
     labelled = [
         row
         for row in rows
-        if "truth" not in roles or not is_missing(meaning(row["truth"], meant))
+        if not known
+        or any(not is_missing(meaning(row.get(role), meant)) for role in known)
     ]
     if not labelled:
         raise DataError(
-            f"{name}: {roles['truth']}: no row has a truth; remove the column to adopt the "
+            f"{name}: {roles[known[0]]}: no row has a truth; remove the column to adopt the "
             "verdicts without one, or fill it in for some rows drawn at random: those without are "
             "left out"
         )

@@ -28,11 +28,6 @@ NAME = "adopted@v1"
 _PLACE = re.compile(r"\[.*\]")
 
 
-def is_criterion(role: str) -> bool:
-    """Return whether a role is that of a criterion, or of its truth."""
-    return role.startswith((SAID, TRUE))
-
-
 def rubric_of_rows(
     rows: Sequence[Row], roles: Mapping[str, str], *, pairs: bool
 ) -> Rubric | None:
