@@ -16,7 +16,6 @@ from pydantic import TypeAdapter, ValidationError, with_config
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import (
     LETTERS,
     TIES,
@@ -26,6 +25,7 @@ from visualjudge.core.records import (
     Question,
     Spans,
 )
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import open_file
 
 QUESTIONS = "questions.json"

@@ -21,9 +21,9 @@ from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
 from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
+from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.formats.class_names import whole
 from visualjudge.formats.outputs import warn_of_range
 
@@ -262,8 +262,8 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
 def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
     content = contents(path)
     log = log_of(path, content, form)
-    rows = content if log is None else rows_of(log, path, content)
-    check_kinds(str(path), rows, [dict])
+    cells = content if log is None else rows_of(log, path, content)
+    rows = record_of(Rows, cells, path)
     check_rows(path, len(rows), max(map(len, rows), default=0))
     records = [(f"{path.name}: row {k}", row) for k, row in enumerate(rows, 2)]
     if log is None:

@@ -15,8 +15,8 @@ from visualjudge.apps.adopt.answers import is_missing, is_number
 from visualjudge.apps.adopt.files import Row
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import TURNED
+from visualjudge.core.typed_records import first_problem
 from visualjudge.prompts.rubric import OTHER, Criterion, Rubric
 from visualjudge.replies.criteria import read_criterion
 
