@@ -48,10 +48,13 @@ class Plot:
         """Return a standalone SVG file, ``width`` pixels wide, with its colours included."""
         return self.draw(width).svg(self.finding, colours=LIGHT)
 
-    def printed(self, millimetres: float) -> str:
+    def printed(self, millimetres: float, *, in_points: bool = False) -> str:
         """Return a standalone SVG file of this width, with letters of 8 points."""
+        size = (millimetres, "mm")
+        if in_points:
+            size = (millimetres / 25.4 * 72, "")
         canvas = self.draw(millimetres * PIXELS)
-        return canvas.svg(self.finding, colours=LIGHT, millimetres=millimetres)
+        return canvas.svg(self.finding, colours=LIGHT, size=size)
 
     def inline(self) -> str:
         """Return two SVG elements for a page with the stylesheet of figures, of which it shows the
@@ -93,11 +96,12 @@ class Plot:
         target = Path(path)
         must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
         suffix = target.suffix.lower()
-        drawn = "" if suffix == ".csv" else self.printed(millimetres)
+        content: str | bytes = self.csv
         if suffix in (".pdf", ".png"):
-            OutputFile(target).write(converted(drawn, suffix))
-        else:
-            OutputFile(target).write(drawn or self.csv)
+            content = converted(self.printed(millimetres, in_points=True), suffix)
+        elif suffix == ".svg":
+            content = self.printed(millimetres)
+        OutputFile(target).write(content)
         return target
 
     def _repr_html_(self) -> str:
@@ -109,7 +113,7 @@ class Plot:
 
 
 def converted(svg: str, suffix: str) -> bytes:
-    """Return an SVG file as ``.pdf`` or ``.png``.
+    """Return an SVG file, in points, as ``.pdf`` or ``.png``.
 
     Raises
     ------
@@ -124,7 +128,7 @@ def converted(svg: str, suffix: str) -> bytes:
         ) from None
     if suffix == ".pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
-    return bytes(vl_convert.svg_to_png(svg, scale=DOTS / 96, ppi=DOTS))
+    return bytes(vl_convert.svg_to_png(svg, ppi=DOTS))
 
 
 def unbroken(text: str) -> str:

@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -120,6 +119,17 @@ def _question(cards: Sequence[JudgeCard]) -> str:
     return asked.pop() if len(asked) == 1 else "What may I use these judges for?"
 
 
+def sections(analysis: Analysis) -> list[Section]:
+    """Return the sections of a page, without the plot beside the answer."""
+    plots = drawn(analysis)
+    return _sections(analysis.shown, plots, _first(analysis, plots))
+
+
+def _first(analysis: Analysis, plots: Mapping[str, Plot | LeftOut]) -> Plot | None:
+    opening = (plots[plot.name] for plot in analysis.plots.values() if plot.opening)
+    return next((plot for plot in opening if isinstance(plot, Plot)), None)
+
+
 def _sections(
     shown: Shown, drawn: Mapping[str, Plot | LeftOut], first: Plot | None
 ) -> list[Section]:
@@ -164,8 +174,7 @@ def context(
     card = card_of(analysis)
     shown = analysis.shown
     plots = drawn(analysis)
-    opening = (plots[plot.name] for plot in analysis.plots.values() if plot.opening)
-    first = next((plot for plot in opening if isinstance(plot, Plot)), None)
+    first = _first(analysis, plots)
     found = _summary(shown) if summary else _sections(shown, plots, first)
     script = asset("report.js")
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
@@ -211,11 +220,3 @@ def html(
     """
     found = context(analysis, compare, summary=summary)
     return environment().get_template("report.html.j2").render(found)
-
-
-def save_plots(analysis: Analysis, folder: Path) -> None:
-    """Write every plot of the study, each as SVG and CSV."""
-    for plot in drawn(analysis).values():
-        if isinstance(plot, Plot):
-            plot.save(folder / f"{plot.name}.svg")
-            plot.save(folder / f"{plot.name}.csv")
