@@ -67,9 +67,12 @@ class Plot:
         )
 
     @property
-    def csv_link(self) -> str:
-        """Return the data as a data URI for a link."""
-        return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
+    def links(self) -> dict[str, str]:
+        """Return its data, and its drawing as wide as a column, as data URIs by file name."""
+        return {
+            f"{self.name}.csv": data_uri(self.csv, "text/csv"),
+            f"{self.name}.svg": data_uri(self.printed(PRINTED["86"]), "image/svg+xml"),
+        }
 
     @property
     def csv(self) -> str:
@@ -110,6 +113,11 @@ class Plot:
             f"<p><strong>{for_html(self.finding)}</strong></p>{self.svg()}"
             f"<figcaption>{for_html(f'{self.caption} {self.reading}')}</figcaption></figure>"
         )
+
+
+def data_uri(text: str, kind: str) -> str:
+    """Return a file as the address of a link."""
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
 
 
 def converted(svg: str, suffix: str) -> bytes:

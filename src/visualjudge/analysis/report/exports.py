@@ -7,6 +7,7 @@ from itertools import chain
 
 import polars as pl
 
+from visualjudge.analysis.plots.plot import data_uri
 from visualjudge.core.escaping import for_csv, for_latex, for_markdown
 from visualjudge.core.text_tables import Styled, Table
 
@@ -112,3 +113,11 @@ def _ended(cells: Sequence[str] | Iterator[str]) -> str:
 
 WRITERS = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
 """What writes the tables to a file, by its suffix."""
+
+
+def links(table: Table, name: str) -> dict[str, str]:
+    """Return the table as each format, as data URIs by file name."""
+    return {
+        f"{name}{suffix}": data_uri(writer([table]), "text/plain")
+        for suffix, writer in WRITERS.items()
+    }

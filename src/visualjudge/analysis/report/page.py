@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
+from pathlib import PurePath
 from typing import Any
 
 import orjson
@@ -23,7 +24,9 @@ from visualjudge.analysis.decisions.model_answer import ORDER, Reasons
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
 from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.report.citing import cite
 from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.exports import links
 from visualjudge.analysis.report.headline import headline, headline_section
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.results import Analysis, Shown
@@ -38,6 +41,8 @@ FIVE = (
     "Same when swapped",
     "Without an answer",
 )
+ABSOLUTE = re.compile(r"/\w|\w:[\\/](?!/)|\\\\\w")
+"""Begin of an absolute path, on any system."""
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
 
@@ -177,7 +182,8 @@ def context(
     first = _first(analysis, plots)
     found = _summary(shown) if summary else _sections(shown, plots, first)
     script = asset("report.js")
-    folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
+    runs = [run.folder for run in analysis.study.runs if run.folder is not None]
+    folders = [without_place(str(folder)) for folder in runs]
     return {
         "pair": None if compare is None else pair(analysis, *compare),
         "results": analysis,
@@ -198,18 +204,37 @@ def context(
         "left_out": [plot for plot in plots.values() if isinstance(plot, LeftOut)],
         "sections": found,
         "summary": summary,
+        "cite": "" if summary else cite(analysis),
+        "table_links": links,
+        "dataset_folder": without_place(analysis.dataset.path),
         "command": shlex.join(
             ["visualjudge", "report", *folders, "--out", "report.html"]
         ),
         "version": visualjudge.__version__,
         "setups": [
-            (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
+            (judge.name, _indented(without_place(judge.info)))
             for judge in analysis.judges
         ],
         "style": Markup(page_style(asset("report.css"))),
         "script": Markup(script),
         "policy": _policy(script),
     }
+
+
+def without_place(value: Any) -> Any:
+    """Return a value of run.json with the names of absolute paths in place of them: a page is
+    passed on.
+    """
+    if isinstance(value, Mapping):
+        return {name: without_place(own) for name, own in value.items()}
+    if isinstance(value, list):
+        return [without_place(own) for own in value]
+    absolute = isinstance(value, str) and ABSOLUTE.match(value)
+    return PurePath(value.replace("\\", "/")).name if absolute else value
+
+
+def _indented(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def html(

@@ -1,5 +1,5 @@
 """What goes into a paper: each plot as SVG, PDF and PNG in two widths, each table as CSV, Markdown
-and LaTeX, and how to cite the study.
+and LaTeX, and the citation.
 """
 
 from __future__ import annotations
@@ -8,19 +8,13 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import visualjudge
-from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.figure_text import listed, many, number, with_ends
-from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import PRINTED, Plot
-from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.report.citing import cite
 from visualjudge.analysis.report.exports import WRITERS
 from visualjudge.analysis.report.page import drawn, sections
 from visualjudge.analysis.results import Analysis
-from visualjudge.core.checksums import file_sha256
 from visualjudge.core.outputs import OutputFile
-from visualjudge.runs.folder import VERDICTS
 
 NO_CONVERTER = "PDF and PNG of figures need vl-convert: pip install 'visualjudge[paper]'; SVG is written"
 
@@ -48,62 +42,3 @@ def _tables(section: Section) -> Iterator[tuple[str, str]]:
     for k, table in enumerate(section.tables, 1):
         for suffix, writer in WRITERS.items():
             yield f"{section.anchor}-{k}{suffix}", writer([table])
-
-
-def cite(analysis: Analysis) -> str:
-    """Return a BibTeX entry, the digests of the dataset and the runs, and a paragraph of method."""
-    return (
-        "\n\n".join([_bibtex(), "\n".join(_digests(analysis)), method(analysis)]) + "\n"
-    )
-
-
-def _bibtex() -> str:
-    version = visualjudge.__version__
-    return (
-        "@software{visualjudge,\n"
-        "  title = {visualjudge: how far can a vision-language model be trusted as a judge of "
-        "vision predictions?},\n"
-        "  author = {{visualjudge maintainers}},\n"
-        f"  version = {{{version}}},\n"
-        "  year = {2026}\n"
-        "}"
-    )
-
-
-def _digests(analysis: Analysis) -> Iterator[str]:
-    questions = analysis.dataset.questions_sha256
-    if questions is not None:
-        yield f"Questions: SHA-256 {questions}"
-    for run in analysis.study.runs:
-        path = None if run.folder is None else run.folder / VERDICTS
-        if path is not None and path.is_file():
-            yield f"Verdicts of {run.name}: SHA-256 {file_sha256(path)}"
-
-
-def method(analysis: Analysis) -> str:
-    """Return how the numbers were made, and the first of them, in one paragraph."""
-    names = listed([judge.name for judge in analysis.judges], len(analysis.judges))
-    parts = [
-        f"We measured {many(len(analysis.judges), 'judge')} ({names}) with visualjudge "
-        f"{visualjudge.__version__} on {analysis.dataset.extent}.",
-        "Intervals are 95 % intervals with images as the unit: those of shares are Korn and "
-        "Graubard's, all others come from leaving out each image in turn (CR3), with Student's t "
-        "at Kish's effective number of images.",
-    ]
-    pairs = max(len(card.models.pairs) for card in card_of(analysis).judges)
-    if pairs:
-        parts.append(
-            "Two models were compared by the share of images on which the first is better; they "
-            f"count as separated where a two-sided test by image, adjusted by Holm over "
-            f"{many(pairs, 'pair')}, has p < 0.05."
-        )
-    parts += map(_first_numbers, card_of(analysis).judges)
-    return " ".join(parts)
-
-
-def _first_numbers(card: JudgeCard) -> str:
-    found = card.result[PAIRWISE].accuracy
-    right = ""
-    if found.share.n and found.shown.value is not None:
-        right = f" It was right in {with_ends(found.shown)} of {number(found.share.n)} verdicts."
-    return f"{card.judge}: {card.models.verdict}.{right}"
