@@ -19,8 +19,8 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.checks import ICONS, State
-from visualjudge.analysis.decisions.model_answer import ORDER
+from visualjudge.analysis.decisions.checks import State
+from visualjudge.analysis.decisions.model_answer import ORDER, Reasons
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
 from visualjudge.analysis.report.card import card_of
@@ -41,6 +41,10 @@ FIVE = (
 )
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
+
+
+SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
+"""Classes of the reasons of an answer."""
 
 
 def environment() -> Environment:
@@ -84,21 +88,20 @@ def _lines(
     cards: Sequence[JudgeCard], simulated: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return the answers, each with its judges: of those with the same answer, one."""
-    groups: dict[tuple[State, str, str], list[str]] = {}
+    groups: dict[tuple[State, str, Reasons], list[str]] = {}
     for card in sorted(cards, key=lambda card: ORDER.index(card.models.state)):
-        short = card.models.word
-        rest = card.models.sentence.removeprefix(short).lstrip(":, ")
-        groups.setdefault((card.state, short, rest), []).append(card.judge)
+        answer = card.models
+        parts = (card.state, answer.verdict, answer.reasons)
+        groups.setdefault(parts, []).append(card.judge)
     return [
         {
             "names": words.listed(names, MOST_NAMES),
             "simulated": set(names) <= set(simulated),
             "state": state,
-            "icon": ICONS[state],
-            "word": word,
-            "rest": rest,
+            "verdict": verdict,
+            "reasons": reasons,
         }
-        for (state, word, rest), names in groups.items()
+        for (state, verdict, reasons), names in groups.items()
     ]
 
 
@@ -181,6 +184,7 @@ def context(
             for figure in analysis.of_study
             for line in figure.sentences(analysis[figure])
         ],
+        "signs": SIGNS,
         "first": first,
         "left_out": [plot for plot in plots.values() if isinstance(plot, LeftOut)],
         "sections": found,
