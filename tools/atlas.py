@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +20,10 @@ from typing import Any
 
 import orjson
 import polars as pl
-from atlas_findings import findings_of
+from atlas_findings import findings_of, ratings
 from atlas_pages import write_pages
 from atlas_published import published_of
-from atlas_sets import GENAI, SETS, SOURCES, VerdictSet
+from atlas_sets import EDITS, GENAI, SETS, SOURCES, VerdictSet
 
 import visualjudge as vj
 from visualjudge.analysis import Analysis, analyse
@@ -40,8 +40,17 @@ ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs/findings.json"
 NAMES = {"image_generation": "Generated images", "image_edition": "Edited images"}
 """Parts of GenAI-Bench."""
-YEARS = {"gemini-1.5-pro": 2024, "gpt4o": 2024, "cogvlm": 2023, "qwenVL": 2023}
-GENAI_YEAR = 2024
+OF_2024 = {
+    "gemini-1.5-pro",
+    "gpt4o",
+    "idefics2",
+    "llavanext",
+    "minicpm-V-2.5",
+    "mantis-8b-idefics2",
+    "mantis-8b-idefics2_8192",
+}
+"""Judges of GenAI-Bench whose model is of 2024; the others are of 2023."""
+NO_JUDGE = "random"
 
 
 @dataclass(frozen=True)
@@ -121,13 +130,13 @@ def pair_row(name: str, shown: str, year: int, judge: JudgeResult) -> JudgeRow:
 
 
 def measure(
-    clones: Path, scratch: Path, sets: Sequence[VerdictSet] = SETS
+    clones: Path, scratch: Path
 ) -> tuple[list[JudgeRow], dict[str, Analysis], list[str]]:
     """Rows of all judges, the analysis of each set, and the repositories without a clone."""
     rows: list[JudgeRow] = []
     analyses: dict[str, Analysis] = {}
     missing: list[str] = []
-    for found in sets:
+    for found in SETS:
         lacking = [name for name in found.sources if not (clones / name).is_dir()]
         missing += lacking
         if lacking:
@@ -152,8 +161,8 @@ def measure(
         name = f"genai-bench/{part}"
         analyses[name] = analysis
         for judge in analysis.judges:
-            if not judge.pairs.is_empty():
-                year = YEARS.get(judge.name, GENAI_YEAR)
+            if judge.name != NO_JUDGE and not judge.pairs.is_empty():
+                year = 2024 if judge.name in OF_2024 else 2023
                 rows.append(pair_row(name, shown, year, judge))
     return rows, analyses, missing
 
@@ -191,12 +200,18 @@ def write_tables(clones: Path, out: Path) -> Iterator[Path]:
     for found in SETS:
         if all((clones / name).is_dir() for name in found.sources):
             rows = found.rows(*(clones / name for name in found.sources))
-            path = out / f"{found.name}.csv"
-            with path.open("w", newline="", encoding="utf-8") as lines:
-                writer = csv.DictWriter(lines, list(rows[0]))
-                writer.writeheader()
-                writer.writerows(rows)
-            yield path
+            yield write_table(out / f"{found.name}.csv", rows)
+    if (clones / EDITS).is_dir():
+        yield write_table(out / "ratings.csv", ratings(clones / EDITS))
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write rows as CSV; return the file."""
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
 
 
 def main() -> None:

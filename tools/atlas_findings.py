@@ -4,7 +4,7 @@ was tried to refute it, and what would change it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,9 +15,11 @@ from scipy.stats import beta
 
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.bias import preferences
+from visualjudge.analysis.comparisons import Comparison
 from visualjudge.analysis.decisions.accept import AcceptedPart, accept
-from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.estimate import holm
 from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.published import AS_PUBLISHED
 from visualjudge.analysis.figures.scoring import SCORES
 from visualjudge.analysis.people_agreement import agreement
 from visualjudge.analysis.results import JudgeResult
@@ -27,6 +29,7 @@ from visualjudge.analysis.value_and_interval import Estimate
 Analyses = Mapping[str, Analysis]
 TASKS = 14
 RISK = 0.2
+LEVEL = 0.05
 BAD = 5.0
 """Score from 0 to 10 below which a reply is bad: people gave it 1 or 2 of 5."""
 
@@ -248,9 +251,12 @@ def zeros(analysis: Analysis) -> Finding:
     )
 
 
-def people(analysis: Analysis, clone: Path) -> Finding:
-    """Do the people agree whose mean is the truth?"""
-    rows = [
+def ratings(clone: Path) -> list[dict[str, str | float]]:
+    """What each person gave each edit, by criterion and overall, as ``visualjudge agreement`` reads
+    it.
+    """
+    path = clone / "results/Human_Evaluation/human_eval_results_latest.csv"
+    return [
         {
             "item": row["task_id"],
             "source": "edit",
@@ -258,16 +264,28 @@ def people(analysis: Analysis, clone: Path) -> Finding:
             "dimension": FACTORS.get(name, name),
             "score": float(row[name]),
         }
-        for row in table(
-            clone / "results/Human_Evaluation/human_eval_results_latest.csv"
-        )
-        for name in row["factors_order"].split("|")
+        for row in table(path)
+        for name in (*row["factors_order"].split("|"), OVERALL)
     ]
-    alphas = agreement(pl.DataFrame(rows), level="interval").alpha
-    ordinal = agreement(pl.DataFrame(rows), level="ordinal").alpha
-    value = {row.dimension: row.alpha or 0.0 for row in alphas}
-    low = [row for row in alphas if (row.alpha or 0) < 0.2]
-    best = max(alphas, key=lambda row: row.alpha or 0)
+
+
+OVERALL = "overall"
+
+
+def people(analysis: Analysis, clone: Path) -> Finding:
+    """Do the people agree whose mean is the truth?"""
+    rows = pl.DataFrame(ratings(clone))
+    found = {row.dimension: row for row in agreement(rows, level="interval").alpha}
+    overall = found.pop(OVERALL)
+    value = {name: row.alpha or 0.0 for name, row in found.items()}
+    best = max(value, key=lambda name: value[name])
+    weak = sum(alpha < 0.2 for alpha in value.values())
+    ordinal = [
+        row
+        for row in agreement(rows, level="ordinal").alpha
+        if row.dimension != OVERALL
+    ]
+    middle = median(value.values())
     seen = {
         judge.name: sum(
             bool(own.spearman.interval and (own.spearman.interval[0] or 0) > 0)
@@ -275,28 +293,28 @@ def people(analysis: Analysis, clone: Path) -> Finding:
         )
         for judge in analysis.judges
     }
+    low, high = overall.ci95 or (None, None)
     return Finding(
         "people",
-        f"People hardly agree on most criteria of image edits: on {len(low)} of 12, those whose mean is "
-        f"the truth have a Krippendorff’s α below .2 (highest {dot(best.alpha)}, "
-        f"{best.dimension.replace('_', ' ')}), so the set says little about how well GPT-5 mini and "
-        f"Gemini 2.5 Pro judge them.",
-        "median α of the 12 criteria",
-        median(value.values()),
-        min(value.values()),
-        max(value.values()),
-        len(rows),
+        f"People hardly agree on most criteria of image edits: on {weak} of 12, those whose mean is the "
+        f"truth have a Krippendorff’s α below .2 (median {dot(middle)}, highest {dot(value[best])}, {best}; "
+        f"{dot(overall.alpha)} overall), so the set says little about how well GPT-5 mini and Gemini 2.5 "
+        f"Pro judge them.",
+        "α of people’s overall rating",
+        overall.alpha or 0.0,
+        low,
+        high,
+        overall.units,
         ("edits",),
-        "visualjudge agreement ratings.csv (item, rater, dimension, score of results/Human_Evaluation)",
+        "visualjudge agreement tables/ratings.csv --level interval",
         (
-            f"ordinal instead of interval α: "
-            f"{sum((row.alpha or 0) < 0.2 for row in ordinal)} of 12 below .2",
+            f"ordinal α: {sum((row.alpha or 0) < 0.2 for row in ordinal)} of 12 below .2",
             "criteria on which a judge’s ρ with the mean is above 0 by its interval: "
-            + ", ".join(f"{name} {count}" for name, count in sorted(seen.items())),
+            + ", ".join(f"{count} ({name})" for name, count in sorted(seen.items())),
         ),
         f"19 people rated 20 edits each. The mean of five is more reliable than one person (Spearman and "
-        f"Brown: {dot(5 * median(value.values()) / (1 + 4 * median(value.values())))} at the median); more ratings per edit would make their mean a better truth even "
-        "if single people go on to differ. The range behind the figure is of the criteria, not an interval.",
+        f"Brown: {dot(5 * middle / (1 + 4 * middle))} at the median); more ratings per edit would make it a "
+        f"better truth even if single people go on to differ.",
     )
 
 
@@ -348,51 +366,66 @@ OF_NOISE = (
     "genai-bench/image_generation",
     "genai-bench/image_edition",
 )
+BEST = {"gpt4o", "gemini-1.5-pro"}
+"""The judges of GenAI-Bench that its authors rank first and second."""
+OPENLY = "genai-bench/image_edition"
+
+
+def differences(analyses: Analyses) -> list[tuple[str, Comparison]]:
+    """Differences between two judges of one set, in ρ or accuracy."""
+    return [
+        (name, row)
+        for name in OF_NOISE
+        for row in analyses[name][COMPARISONS]
+        if row.measure != "mae"
+        and row.gap.value is not None
+        and (not name.startswith("genai") or {row.a, row.b} == BEST)
+    ]
 
 
 def noise(analyses: Analyses) -> Finding:
     """Differences of judges that images could explain."""
-    within: list[str] = []
-    count = 0
-    for name in OF_NOISE:
-        for row in analyses[name][COMPARISONS]:
-            if row.measure == "mae" or row.gap.value is None:
-                continue
-            count += 1
-            if row.p_holm is None or row.p_holm >= 0.05:
-                within.append(f"{row.a} and {row.b}")
-    low, high = share_interval(len(within), count)
-    named = {
-        pair
-        for pair in within
-        if not pair.startswith(("llava", "idefics", "cogvlm", "qwen"))
-    }
-    pairs = "; ".join(sorted(named)[:4])
+    rows = differences(analyses)
+    p = [row.p for _, row in rows]
+    adjusted = holm(p)
+    within = [
+        f"{row.a} and {row.b}"
+        for (_, row), own in zip(rows, adjusted, strict=True)
+        if own is None or own >= LEVEL
+    ]
+    unadjusted = sum(own is None or own >= LEVEL for own in p)
+    shown = next(row for name, row in rows if name == OPENLY)
+    sign = 1 if shown.a == "gemini-1.5-pro" else -1
+    low, high = sorted(100 * sign * (end or 0) for end in shown.gap.interval or (0, 0))
+    gap = 100 * sign * (shown.gap.value or 0)
+    best, second = (
+        [row.value for row in of(analyses[OPENLY], name)[AS_PUBLISHED] if row.value][-1]
+        for name in ("gemini-1.5-pro", "gpt4o")
+    )
     return Finding(
         "noise",
-        f"Some published differences are noise: {len(within)} of {count} differences between two judges of "
-        f"one set are within what other images could give (Holm, 5 %), among them {pairs}.",
-        "share of differences within noise",
-        len(within) / count,
+        f"Some published differences are noise: of {len(rows)} between two judges of one set, "
+        f"{len(within)} are within what other images could give (Holm, 5 %), among them GenAI-Bench’s "
+        f"first place on edits, Gemini 1.5 Pro before GPT-4o by {gap:.1f} points ({figure(low)} to "
+        f"{figure(high)}; {figure(best - second)} by the authors’ reading of the replies).",
+        "accuracy of Gemini 1.5 Pro less that of GPT-4o on edits, points",
+        gap,
         low,
         high,
-        count,
+        shown.verdicts,
         OF_NOISE,
-        "visualjudge report edits/* --out edits.html (section Comparisons)",
+        "visualjudge adopt CLONES/GenAI-Bench/results --benchmark genai-bench --out genai "
+        "--replies gpt4o --replies gemini-1.5-pro && visualjudge report genai/gpt4o "
+        "genai/gemini-1.5-pro --where task=image_edition",
         (
-            f"without Holm’s adjustment: {unadjusted(analyses)} of {count}",
-            "means of tasks instead of all items: see by_task in metrics.json",
+            f"without Holm’s adjustment: {unadjusted} of {len(rows)} are within noise",
+            f"all that are: {'; '.join(within)}",
         ),
-        "More images: the sets have 75 to 5,716 of them.",
+        "More images: these sets have 75 to 5,716. Judges that do not answer, or always alike, are not "
+        "among the pairs.",
     )
 
 
-def unadjusted(analyses: Analyses) -> int:
-    """Differences with p of 5 % or more."""
-    rows: Iterator[float] = (
-        row.p
-        for name in OF_NOISE
-        for row in analyses[name][COMPARISONS]
-        if row.measure != "mae" and row.gap.value is not None and row.p is not None
-    )
-    return sum(p >= 0.05 for p in rows)
+def figure(value: float) -> str:
+    """A figure with one decimal and a true minus."""
+    return f"{value:.1f}".replace("-", "−")

@@ -14,8 +14,8 @@ Json = Mapping[str, Any]
 BEGIN, END = "<!-- judges -->", "<!-- end of judges -->"
 BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 USE = {"yes": "yes", "in_part": "part", "no": "no", "too_few": "open"}
-RECENT = 2024
-"""Year of the models from which README shows every judge."""
+OLDER = 2024
+"""Year of the models up to which only the best are shown."""
 GITHUB = "https://github.com/"
 HEAD = """# Findings
 
@@ -61,8 +61,9 @@ def findings_page(document: Json) -> str:
         "decide them, ties being an answer; 95 % intervals by image. *Lean*: mean difference from people "
         "in points of the scale, or the preference for the option shown first in percentage points. *Use?*: "
         "[may I use its scores](scores.md), or [may I rank models with it](decide.md): `part` is in part, "
-        "`open` is not decided. *Year*: of the model.",
-        table(rows, COLUMNS),
+        "`open` is not decided. *Year*: of the model. All judges of 2025 or later, and the best of each set of "
+        f"older ones; [findings.json](findings.json) has all {len(rows)} rows.",
+        table(chosen(rows), COLUMNS),
         "## Figures of the sources",
         published(document["published"]),
         "## Sources",
@@ -79,15 +80,22 @@ def finding(number: int, found: Json) -> str:
         if found["low"] is not None
         else ""
     )
-    lines = [
-        f"## {number}. {found['sentence'].partition(':')[0]}",
-        found["sentence"],
-        f"- Figure: {found['figure']}, {figure(found['value'])}{ends}, of {found['n']:,} cases.",
-        f"- Tried: {'; '.join(found['tried'])}.",
-        f"- What would change it: {found['changes']}",
-        f"- Command: `{found['command']}`",
-    ]
-    return "\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:])
+    title, rest = found["sentence"].split(": ", 1)
+    return "\n\n".join(
+        (
+            f"## {number}. {title}",
+            rest[0].upper() + rest[1:],
+            "\n".join(
+                (
+                    f"- Figure: {found['figure']}, {figure(found['value'])}{ends}; "
+                    f"{found['n']:,} cases.",
+                    f"- Tried: {'; '.join(found['tried'])}.",
+                    f"- What would change it: {found['changes']}",
+                    f"- Command: `{found['command']}`",
+                )
+            ),
+        )
+    )
 
 
 def figure(value: float) -> str:
@@ -114,7 +122,10 @@ def agree(row: Json) -> str:
 
 def lean(row: Json) -> str:
     """The bias of a judge."""
-    return "–" if row["bias"] is None else f"{row['bias']:+.1f}".replace("-", "−")
+    if row["bias"] is None:
+        return "–"
+    shown = round(row["bias"], 1)
+    return f"{shown:+.1f}".replace("-", "−") if shown else "0.0"
 
 
 SHORT = {
@@ -145,19 +156,23 @@ def table(rows: Sequence[Json], columns: Mapping[str, Any]) -> str:
     )
 
 
-def shown_in_readme(rows: Sequence[Json]) -> list[Json]:
-    """All judges of models of 2024 or later, and the best of each set of older ones."""
+def chosen(rows: Sequence[Json]) -> list[Json]:
+    """Rows that pages show, the newest first: all judges of models of 2025 or later; of older ones
+    of each set, the best two of 2024, else the best one.
+    """
     out = []
     for _, own in groupby(rows, key=lambda row: row["set"]):
-        of_set = list(own)
-        recent = [row for row in of_set if row["year"] >= RECENT]
-        out += recent or [max(of_set, key=lambda row: row["value"] or 0)]
+        ranked = sorted(own, key=lambda row: -(row["value"] or 0))
+        out += [row for row in ranked if row["year"] > OLDER]
+        recent = [row for row in ranked if row["year"] == OLDER]
+        old = [row for row in ranked if row["year"] < OLDER]
+        out += recent[:2] or old[:1]
     return sorted(out, key=lambda row: -row["year"])
 
 
 def block(rows: Sequence[Json]) -> str:
     """README's table."""
-    return "\n".join([BEGIN, table(shown_in_readme(rows), SHORT), END])
+    return "\n".join([BEGIN, table(chosen(rows), SHORT), END])
 
 
 def published(rows: Sequence[Json]) -> str:

@@ -98,7 +98,7 @@ def captions(analyses: Analyses, clone: Path) -> Iterator[Published]:
             own.pearson.value or 0.0,
             4,
             place,
-            "theirs is of people’s mean rounded to 1 to 5, ours of the mean",
+            "theirs is with people’s mean rounded to 1 to 5, ours with the mean itself",
         )
 
 
@@ -128,6 +128,14 @@ def arena_figures(analyses: Analyses, clone: Path) -> Iterator[Published]:
         )
 
 
+BITS = "equal differences of logits are ties here; there the last bits of a softmax order them"
+NOT_TIES = {
+    "internlm_xcomposer_vl": BITS,
+    "otter_v1": BITS,
+    "instructblip_vicuna": "the file has one image twice, which counts once here",
+}
+
+
 def quality(analyses: Analyses, clone: Path) -> Iterator[Published]:
     """Spearman's ρ of 15 models on two sets, from the outputs of the authors' notebook."""
     path = clone / "leaderboards/IQA_outputs/eval.ipynb"
@@ -149,6 +157,7 @@ def quality(analyses: Analyses, clone: Path) -> Iterator[Published]:
                 tasks[task].spearman.value or 0.0,
                 3,
                 "leaderboards/IQA_outputs/eval.ipynb",
+                NOT_TIES.get(judge, ""),
             )
 
 

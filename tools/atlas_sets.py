@@ -322,11 +322,11 @@ def quality_rows(clone: Path) -> Rows:
 
 def good(judge: str, row: Mapping[str, float]) -> float:
     """Score from 0 to 10 by two logits, at the temperature of the authors; they read InstructBLIP
-    T5 by "high" and "low".
+    T5 by "high" and "low". Six decimals, so that equal differences of logits are ties.
     """
     words = ("high", "low") if judge == "instructblip_t5" else ("good", "poor")
     best, worst = (row[f"logit_{word}"] / 100 for word in words)
-    return 10 / (1 + math.exp(worst - best))
+    return round(10 / (1 + math.exp(worst - best)), 6)
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:

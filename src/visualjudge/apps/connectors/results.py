@@ -31,6 +31,7 @@ from visualjudge.dataset.exports import check_out
 from visualjudge.runs.folder import VERDICTS
 
 SCHEMA = "0.3.0"
+HOME = "https://github.com/visualjudge/visualjudge"
 ALL = "all"
 UNKNOWN = "unknown"
 INTERVAL = "clustered by image"
@@ -183,7 +184,10 @@ def _hf(judge: JudgeResult, results: list[Result], time: datetime) -> bytes:
                 "task": {"type": "image-text-to-text", "name": "judging"},
                 "dataset": {"type": dataset, "name": f"{dataset}, {task}"},
                 "metrics": [_hf_metric(row) for row in results if row.task == task],
-                "source": {"name": f"visualjudge {__version__}, {time.date()}"},
+                "source": {
+                    "name": f"visualjudge {__version__}, {time.date()}",
+                    "url": HOME,
+                },
             }
             for task in tasks
         ],
