@@ -5,6 +5,7 @@ right reasons does.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,11 @@ def test_a_study_of_reasons_goes_from_files_to_figures(tmp_path: Path) -> None:
         dataset, judge, tmp_path / "run", rubric="reason", swap=True, progress=False
     )
     stored = vj.analyse(tmp_path / "run").metrics["judges"][0]
+    assert "right reason" not in stored["answer"]["sentence"]
     shares = {row["reason"]: row["share"] for row in stored["reasons"]}
     assert shares == {"names": 1.0, "points": 1.0}
     assert stored["right_reason"][0]["right_reason"] == 1.0
+    judge = vj.client("baseline", model="oracle:1,reason=0")
+    run = vj.judge(dataset, judge, tmp_path / "lucky", rubric="reason", progress=False)
+    answer = vj.analyse([run]).metrics["judges"][0]["answer"]["sentence"]
+    assert re.search(r"right in 100 %, for the right reason in \d %", answer)

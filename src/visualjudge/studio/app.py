@@ -31,12 +31,11 @@ from starlette.responses import (
 from starlette.staticfiles import StaticFiles
 
 from visualjudge.core.addresses import address_name
-from visualjudge.core.answers import has_answer
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
+from visualjudge.core.typed_records import first_problem
 from visualjudge.dataset.fault_truth import shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
@@ -202,20 +201,30 @@ class Pages:
         return json_response({"lines": self.site.indexing()})
 
     def run(self, request: Request) -> Response:
-        """Show one run with its newest replies."""
+        """Show one run with its newest replies, or with the failed ones (``failed``: the cause,
+        empty for all) from ``start``.
+        """
         place = self._run(request)
         verdicts = self.site.verdicts_of(place)
-        shown = []
-        if place.dataset and verdicts:
-            study = self.site.shelf(place.dataset).study
-            latest = list(verdicts.latest(MOST_REPLIES))
-            asked = {
-                q.id: q for _, q in study.questions(verdict.id for verdict in latest)
-            }
-            shown = [
-                views.reply_of(place, v, asked[v.id]) for v in latest if v.id in asked
-            ]
-        return page("run.html.j2", r=self.site.state(place), replies=shown)
+        cause = request.query_params.get("failed")
+        start = _whole(request.query_params.get("start"), 0)
+        replies = []
+        if verdicts:
+            if cause is None:
+                read = list(verdicts.latest(MOST_REPLIES))
+            else:
+                read = list(verdicts.failures(cause, start, MOST_REPLIES))
+            names = {verdict.id for verdict, _ in read}
+            asked = {one.id: one for _, one in verdicts.study.questions(names)}
+            replies = [views.reply_of(place, *one, asked[one[0].id]) for one in read]
+        return page(
+            "run.html.j2",
+            r=self.site.state(place),
+            replies=replies,
+            cause=cause,
+            start=start,
+            more=start + MOST_REPLIES if len(replies) == MOST_REPLIES else None,
+        )
 
     def state(self, request: Request) -> Response:
         """Return the part of a page that shows the state of a run, to replace it."""
@@ -436,7 +445,7 @@ class Pages:
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
         replies = [
-            views.reply_of(run, verdict, question)
+            views.reply_of(run, *verdict, question)
             for run, verdicts in shelf.runs
             for verdict in verdicts.of_question(row)
         ]
@@ -457,7 +466,7 @@ class Pages:
             same=views.related(shelf, row, _OF_PAIR),
             expected=EXPECTED[question.probe.design] if question.probe else "",
             mark=shelf.working.marks().get(question.id, UNMARKED),
-            answered=has_answer(question),
+            answered=question.has_answer,
             margin=difference_of(question),
         )
 
