@@ -332,11 +332,12 @@ def forms(graphs: Analysis, prompts: Analysis) -> Finding:
     low, high = asked.interval or (None, None)
     return Finding(
         "form",
-        f"Which form of question is better does not carry over: on T2IScoreScore, τ-b within a prompt is {dot(direct.value)} ({ends(direct)}) for one "
-        f"score by VIEScore’s prompt and {dot(asked.value)} for GPT-4V’s answers to DSG’s questions, "
-        f"{dot(min(models))} to {dot(max(models))} for four smaller models with the same questions. On TIFA-160, GPT-4V’s one "
-        f"score has {dot(number.value)} ({ends(number)}), DSG’s questions at best {dot(other.value)} "
-        f"({ends(other)}).",
+        f"Which form of question is better does not carry over: on T2IScoreScore, τ-b "
+        f"within a prompt is {dot(direct.value)} ({ends(direct)}) for one score by VIEScore’s prompt "
+        f"and {dot(asked.value)} for GPT-4V’s answers to DSG’s questions, "
+        f"{dot(min(models))} to {dot(max(models))} for four smaller models with the same questions. "
+        f"On TIFA-160, GPT-4V’s one score has {dot(number.value)} ({ends(number)}), "
+        f"DSG’s questions at best {dot(other.value)} ({ends(other)}).",
         "τ-b within a prompt of GPT-4V with DSG’s questions, T2IScoreScore",
         asked.value or 0,
         low,

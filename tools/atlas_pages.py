@@ -19,8 +19,9 @@ OLDER = 2024
 GITHUB = "https://github.com/"
 HEAD = """# Findings
 
-What public verdicts of vision-language models say when they are measured with the image as the unit: verdicts that others
-published, read from their repositories; no model was asked here. Each finding was tried in other ways before it was written down.
+What public verdicts of vision-language models say when they are measured with the image as the
+unit: verdicts that others published, read from their repositories; no model was asked here. Each
+finding was tried in other ways before it was written down.
 """
 AGAIN = """## Make it again
 
@@ -31,9 +32,10 @@ python tools/atlas.py CLONES                     # this page, README's table, do
 python tools/atlas.py CLONES --tables tables     # the rows of each set, for the commands above
 ```
 
-Two runs give the same bytes. A set whose clone is missing keeps its figures. `tests/docs/test_findings.py` computes the figure
-of each finding again with pandas. Left out: UIJudgeBench (its labels are larger than could be fetched), MMRB2 (its
-replies are samples of the format), ImagenWorld (as UIJudgeBench).
+Two runs give the same bytes. A set whose clone is missing keeps its figures.
+`tests/docs/test_findings.py` computes the figure of each finding again with pandas. Left out:
+UIJudgeBench and ImagenWorld (labels and replies are larger than could be fetched), MMRB2 (its
+replies are samples of the format).
 """
 
 

@@ -78,8 +78,12 @@ def test_first_shown() -> None:
     said, truth = (
         pandas.DataFrame(
             [
-                (row["data_id"], row["model_A"]["name"], row["model_B"]["name"])
-                + (row["winner"],)
+                (
+                    row["data_id"],
+                    row["model_A"]["name"],
+                    row["model_B"]["name"],
+                    row["winner"],
+                )
                 for row in json.loads((folder / name).read_text("utf-8"))
             ],
             columns=["id", "a", "b", "winner"],

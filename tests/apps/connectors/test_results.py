@@ -117,12 +117,12 @@ def test_hugging_face_reads_the_model_index(tmp_path: Path) -> None:
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     run = pairs(tmp_path / "pairs")
     out = tmp_path / "record.json"
-    code, text = written(run, "eee", out, "--task", "verdicts")
+    code, _ = written(run, "eee", out, "--task", "verdicts")
     assert code and not out.exists()
     assert written(run, "eee", out)[0] == 0
     assert written(run, "eee", out)[0] != 0  # it exists
     assert written(run, "eee", out, "--force")[0] == 0
     rows = [{"item": str(k), "verdict": k % 9} for k in range(20)]
     untrue = vj.adopt(rows, tmp_path / "untrue", judge="one").runs[0]
-    code, text = written(untrue, "eee", tmp_path / "other.json")
+    code, _ = written(untrue, "eee", tmp_path / "other.json")
     assert code and not (tmp_path / "other.json").exists()
