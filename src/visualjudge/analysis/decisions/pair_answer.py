@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums
-from visualjudge.analysis.decisions.model_answer import more_images
+from visualjudge.analysis.decisions.model_answer import (
+    SIGN_OF,
+    Reason,
+    Reasons,
+    more_images,
+)
 from visualjudge.analysis.estimate import mean_ends
 from visualjudge.analysis.figure_text import (
     listed,
@@ -100,26 +105,31 @@ class PairAnswer:
         return self.whole.state
 
     @property
-    def sentence(self) -> str:
-        """The answer to "Does it choose as the truth does?"."""
+    def reasons(self) -> Reasons:
+        """Whether it is accurate, and better than a constant answer."""
         own = self.whole
         if not own.accuracy.n:
-            return "Not known: it answered no pair with a truth."
+            return (Reason("?", "it answered no pair with a truth"),)
         pairs = many(own.accuracy.n, "pair")
-        right = f"it is right in {with_ends(own.accuracy)} of {pairs}"
-        beside = {
-            "met": "above a constant answer’s",
-            "missed": "no better than a constant answer’s",
-            "open": "not told from a constant answer’s",
-        }[own.above]
         required = f"at least {percent(self.bar.accuracy, 0)} is required"
-        words = f"{right}, {beside} {percent(own.constant)}; {required}"
+        right = f"it is right in {with_ends(own.accuracy)} of {pairs}, {required}"
+        beside = f"{_BESIDE[own.above]} a constant answer’s {percent(own.constant)}"
+        return (
+            Reason(SIGN_OF[own.accurate], right),
+            Reason(SIGN_OF[own.above], f"{beside}{self._by_task}"),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The answer to "Does it choose as the truth does?"."""
         begins = {"yes": "Yes", "no": "No", "in_part": "In part"}
         begin = begins.get(self.state, "Not decided yet")
+        if not self.whole.accuracy.n:
+            begin = "Not known"
         todo = ""
-        if self.state == "too_few":
-            todo = f" {more_images(own.images, own.needs_images)}"
-        return f"{begin}: {words}{self._by_task}.{todo}"
+        if self.state == "too_few" and self.whole.accuracy.n:
+            todo = f" {more_images(self.whole.images, self.whole.needs_images)}"
+        return f"{begin}: {'; '.join(reason.text for reason in self.reasons)}.{todo}"
 
     @property
     def _by_task(self) -> str:
@@ -133,6 +143,13 @@ class PairAnswer:
                 if own:
                     parts.append(f"{word} {listed(own, NAMED)}")
         return "".join(f"; {part}" for part in parts)
+
+
+_BESIDE: dict[Level, str] = {
+    "met": "that is above",
+    "missed": "that is no better than",
+    "open": "that is not told from",
+}
 
 
 def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:

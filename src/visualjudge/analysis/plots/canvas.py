@@ -212,12 +212,12 @@ class Canvas:
         *,
         colours: dict[str, str] | None = None,
         kind: str = "",
-        millimetres: float | None = None,
+        size: tuple[float, str] | None = None,
     ) -> str:
         """Return the image as SVG, with ``label`` as its accessible name.
 
-        ``colours`` are embedded in a style of its own, for a file, as wide as ``millimetres`` if
-        they are stated; None gives an element of a further class ``kind`` for a page that has the
+        ``colours`` are embedded in a style of its own, for a file, whose width is ``size``, a number
+        and a unit, if it is stated; None gives an element of a further class ``kind`` for a page that has the
         stylesheet of figures.
         """
         width = f"{self.width:.0f}"
@@ -230,14 +230,13 @@ class Canvas:
             start = f'<svg class="plot {kind}" {named} style="--width:{width}px">'
             return f"{start}{body}</svg>"
         style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], STYLE)
-        size = f'width="{width}" height="{height}"'
-        if millimetres is not None:
-            high = millimetres * (self.height + 4) / self.width
-            size = f'width="{millimetres:g}mm" height="{high:.2f}mm"'
+        wide, unit = size or (self.width, "")
+        high = wide * (self.height + 4) / self.width
+        stated = f'width="{wide:.6g}{unit}" height="{high:.6g}{unit}"'
         beyond = f'x="-4" y="-4" width="{self.width + 8:.0f}" height="{self.height + 12:.0f}"'
         paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {stated} {named}>'
             f"<style>{style}.plot text{{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}}"
             f"</style>{paper}{body}</svg>\n"
         )

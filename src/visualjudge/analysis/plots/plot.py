@@ -48,10 +48,13 @@ class Plot:
         """Return a standalone SVG file, ``width`` pixels wide, with its colours included."""
         return self.draw(width).svg(self.finding, colours=LIGHT)
 
-    def printed(self, millimetres: float) -> str:
+    def printed(self, millimetres: float, *, in_points: bool = False) -> str:
         """Return a standalone SVG file of this width, with letters of 8 points."""
+        size = (millimetres, "mm")
+        if in_points:
+            size = (millimetres / 25.4 * 72, "")
         canvas = self.draw(millimetres * PIXELS)
-        return canvas.svg(self.finding, colours=LIGHT, millimetres=millimetres)
+        return canvas.svg(self.finding, colours=LIGHT, size=size)
 
     def inline(self) -> str:
         """Return two SVG elements for a page with the stylesheet of figures, of which it shows the
@@ -64,9 +67,12 @@ class Plot:
         )
 
     @property
-    def csv_link(self) -> str:
-        """Return the data as a data URI for a link."""
-        return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
+    def links(self) -> dict[str, str]:
+        """Return its data, and its drawing as wide as a column, as data URIs by file name."""
+        return {
+            f"{self.name}.csv": data_uri(self.csv, "text/csv"),
+            f"{self.name}.svg": data_uri(self.printed(PRINTED["86"]), "image/svg+xml"),
+        }
 
     @property
     def csv(self) -> str:
@@ -93,11 +99,12 @@ class Plot:
         target = Path(path)
         must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
         suffix = target.suffix.lower()
-        drawn = "" if suffix == ".csv" else self.printed(millimetres)
+        content: str | bytes = self.csv
         if suffix in (".pdf", ".png"):
-            OutputFile(target).write(converted(drawn, suffix))
-        else:
-            OutputFile(target).write(drawn or self.csv)
+            content = converted(self.printed(millimetres, in_points=True), suffix)
+        elif suffix == ".svg":
+            content = self.printed(millimetres)
+        OutputFile(target).write(content)
         return target
 
     def _repr_html_(self) -> str:
@@ -108,8 +115,13 @@ class Plot:
         )
 
 
+def data_uri(text: str, kind: str) -> str:
+    """Return a file as the address of a link."""
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
+
+
 def converted(svg: str, suffix: str) -> bytes:
-    """Return an SVG file as ``.pdf`` or ``.png``.
+    """Return an SVG file, in points, as ``.pdf`` or ``.png``.
 
     Raises
     ------
@@ -124,7 +136,7 @@ def converted(svg: str, suffix: str) -> bytes:
         ) from None
     if suffix == ".pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
-    return bytes(vl_convert.svg_to_png(svg, scale=DOTS / 96, ppi=DOTS))
+    return bytes(vl_convert.svg_to_png(svg, ppi=DOTS))
 
 
 def unbroken(text: str) -> str:

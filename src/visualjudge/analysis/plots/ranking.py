@@ -77,7 +77,7 @@ def rankings(drawn: Sequence[Ranking], width: float) -> Canvas:
     label = min(0.42 * room, max(text_width(m.name) for r in drawn for m in r.models))
     for start in range(0, len(drawn), columns):
         bottoms = [
-            _ranking(canvas, one, (room + 24) * k, room, label + 10, top)
+            _ranking(canvas, one, (room + 24) * k, room, label + 16, top)
             for k, one in enumerate(drawn[start : start + columns])
         ]
         top = max(bottoms) + 14
