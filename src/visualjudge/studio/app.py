@@ -36,7 +36,7 @@ from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
-from visualjudge.dataset.fault_truth import shown_sizes
+from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
 from visualjudge.studio.facets import named_pairs, shown_facet, spaced
@@ -468,6 +468,7 @@ class Pages:
             mark=shelf.working.marks().get(question.id, UNMARKED),
             answered=question.has_answer,
             margin=difference_of(question),
+            decided=deciding(question, size),
         )
 
     # ---------------------------------------------------------------- files
