@@ -34,8 +34,8 @@ from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
+from visualjudge.core.typed_records import first_problem
 from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views

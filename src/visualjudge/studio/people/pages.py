@@ -25,6 +25,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, json_response, missing, page
@@ -44,7 +45,6 @@ from visualjudge.studio.people.rating_run import (
     RatingRun,
     Stale,
     as_shown,
-    known_raters,
     read_answer,
 )
 from visualjudge.studio.people.reading import (
@@ -308,8 +308,7 @@ class PeoplePages:
         """
         name = self._allowed(request)
         try:
-            raw = jsons.loads(await request.body())
-            jsons.check_kinds("the body", raw, {})
+            raw = record_of(Json, jsons.loads(await request.body()), "the body")
             slot = self._named(name, str(raw.get("slot")))
             question = self._question(slot.id)
             least = self.run.plan.settings.least_seconds
@@ -424,7 +423,7 @@ def people_pages(
     """
     if len(site.places.datasets) != 1:
         raise UsageError(
-            f"--people needs exactly one dataset, got {len(site.places.datasets)}"
+            f"people are asked about exactly one dataset, got {len(site.places.datasets)}"
         )
     for name in raters:
         fits = name.isprintable() and "/" not in name and name == name.strip()
@@ -434,8 +433,8 @@ def people_pages(
                 f"blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
-    if not raters and not known_raters(stored):
-        raise UsageError("--people needs at least one --rater")
+    if not raters and not stored.get("people", {}).get("raters"):
+        raise UsageError("people need at least one rater: --rater NAME")
     given = {name: path for name, path in asdict(files).items() if path is not None}
     for name in asdict(files).keys() - given.keys():
         if (stored.get("parameters") or {}).get(name):
