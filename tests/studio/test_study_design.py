@@ -255,7 +255,7 @@ def test_a_study_goes_on_without_naming_its_settings_again(dataset: Path) -> Non
     study.pages.run.close()
     with pytest.raises(UsageError, match="known was 3, now 4") as refused:
         Study(dataset, Settings(known=4, sample=9, repeats=1, encoding="text"))
-    assert "--out" in str(refused.value)
+    assert "in another folder" in str(refused.value)
     assert "--accept-changes" not in str(refused.value)
     assert "--out" not in str(refused.value)
 

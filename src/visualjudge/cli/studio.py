@@ -206,6 +206,8 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
 class _Studio(Group):
     """The commands; a folder alone means ``browse``, and ``--people RUN`` of 1.1 ``people``."""
 
+    usual = "browse"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         flags = [word.partition("=")[0] for word in args]
         if args[:1] not in (["--help"], ["browse"], ["people"]):
@@ -214,7 +216,7 @@ class _Studio(Group):
                     "studio FOLDER --people RUN is deprecated; use: studio people FOLDER --out RUN"
                 )
                 args = [re.sub("^--people(?==|$)", "--out", word) for word in args]
-            args = ["people" if "--people" in flags else "browse", *args]
+            args = ["people" if "--people" in flags else self.usual, *args]
         return super().parse_args(ctx, args)
 
 
