@@ -102,3 +102,29 @@ def test_a_study_of_reasons_goes_from_files_to_figures(tmp_path: Path) -> None:
     run = vj.judge(dataset, judge, tmp_path / "lucky", rubric="reason", progress=False)
     answer = vj.analyse([run]).metrics["judges"][0]["answer"]["sentence"]
     assert re.search(r"right in 100 %, for the right reason in \d %", answer)
+
+
+def test_people_who_answered_the_same_rubric_are_the_truth_of_a_criterion(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            "item": f"q{k}",
+            "model_a": "x",
+            "model_b": "y",
+            "verdict": "A",
+            "judge": judge,
+            "criterion.edges": "B" if judge == "people" and k < 5 else "A",
+        }
+        for judge in ("j", "people")
+        for k in range(20)
+    ]
+    runs = vj.adopt(rows, tmp_path / "study").runs
+    about = runs[1] / "run.json"
+    stated = json.loads(about.read_text())
+    about.write_text(json.dumps(stated | {"backend": "people", "judge": "people"}))
+    judges = {one["judge"]: one for one in vj.analyse(runs).metrics["judges"]}
+    row = judges["j"]["criteria"][0]
+    assert (row["criterion"], row["truth"]) == ("edges", 0.75)
+    alone = vj.analyse(runs[:1]).metrics["judges"][0]["criteria"][0]
+    assert alone["truth"] is None

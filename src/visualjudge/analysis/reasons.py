@@ -10,6 +10,7 @@ the middle.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -262,17 +263,38 @@ def _members(task: Any, asked: BoolArray) -> Iterator[IntArray]:
 def true_criteria(
     judge: JudgeResult, rubric: Rubric
 ) -> dict[str, dict[str, str | None]]:
-    """Return, by criterion and question id, the right value: as the question states it, or the
-    option that is better by the criterion's kinds of faults; None if neither is known.
+    """Return, by criterion and question id, the right value: as the question states it, the option
+    that is better by the criterion's kinds of faults, or what most people of the study's other runs
+    said; None if none is known.
     """
+    people = _people_said(judge)
     answered = judge.joined.filter(pl.col("criteria").is_not_null())
     placed = judge.study.find(answered["id"].unique().to_list())
     return {
         one.id: {
-            name: _true_value(found.question, one) for name, found in placed.items()
+            name: _true_value(found.question, one) or people.get((name, one.id))
+            for name, found in placed.items()
         }
         for one in rubric.criteria
     }
+
+
+def _people_said(judge: JudgeResult) -> dict[tuple[str, str], str]:
+    """Return what most people said, by question id and criterion, where one value has most votes."""
+    said = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for run, table in zip(judge.study.runs, judge.study.joined, strict=True):
+        if not run.of_people or run is judge.run:
+            continue
+        stated = table.filter(pl.col("criteria").is_not_null())
+        for name, text in stated.select("id", "criteria").iter_rows():
+            for criterion, value in orjson.loads(text).items():
+                said[name, criterion][str(value)] += value != FAILED
+    found = {}
+    for key, votes in said.items():
+        (first, most), *rest = votes.most_common(2)
+        if most and not (rest and rest[0][1] == most):
+            found[key] = first
+    return found
 
 
 def _true_value(question: Question, criterion: Criterion) -> str | None:
