@@ -89,7 +89,7 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     without a figure are only counted.
     """
     tables = []
-    alone = len({row.dimension for row in result.rows}) == 1
+    alone = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
     hidden = ["dimension"] if alone else []
     keys = 1 if alone else 2
     for title, choices in (("Scores", False), ("Choices between two options", True)):
