@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import resource
 from pathlib import Path
 
 import pytest
 
+from commanding import command
+from frontdoor_example import write_data
 from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.core.errors import DataError
+from visualjudge.core.untrusted import BOUNDS
 from visualjudge.formats.tables import read_table
+
+CORNERS = {"xmin": 5, "ymin": 5, "xmax": 25, "ymax": 25}
 
 
 @pytest.mark.parametrize("read", [read_table, read_ratings])
@@ -58,3 +65,27 @@ def test_a_byte_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
         DataError, match=r"got an invalid byte at 16; save it as UTF-8$"
     ):
         read_table(path)
+
+
+def test_a_voc_file_that_is_too_large_leaves_out_its_image_alone(
+    tmp_path: Path,
+) -> None:
+    write_data(tmp_path / "data", count=3)
+    (tmp_path / "voc").mkdir()
+    corners = "".join(f"<{side}>{v}</{side}>" for side, v in CORNERS.items())
+    for k in range(3):
+        (tmp_path / f"voc/photo{k}.xml").write_text(
+            f"<annotation><filename>photo{k}.png</filename><object><name>dog</name>"
+            f"<bndbox>{corners}</bndbox></object></annotation>"
+        )
+    os.truncate(tmp_path / "voc/photo1.xml", BOUNDS["xml"].size + 1)
+    gt = tmp_path / "voc"
+    images = tmp_path / "data/images"
+    out = tmp_path / "out"
+    files = ("--gt", gt, "--pred", gt, "--images", images)
+    done = command("import", "voc", *files, "--source", "m", "--out", out)
+    assert done.returncode == 1
+    assert "photo1.xml: annotation: xml: must have at most 16 MiB" in done.stderr
+    [notes] = (out / "annotations").glob("*.json")
+    kept = {note["image_id"] for note in json.loads(notes.read_text())}
+    assert kept == {"photo0", "photo2"}
