@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from visualjudge.core.atomic import atomic_path, write_bytes, write_json
+from visualjudge.core.atomic import atomic_path, new_scratch, write_bytes, write_json
+from visualjudge.core.outputs import OutputFile
 
 
 def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
@@ -45,3 +48,18 @@ def test_an_interrupt_as_the_file_is_made_leaves_nothing(
         write_bytes(tmp_path / "file", b"x")
     monkeypatch.undo()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_write_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    target = tmp_path / "a.json"
+    write = (
+        "import os, sys; from pathlib import Path; from visualjudge.core import atomic\n"
+        "atomic.new_scratch(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", write, target], check=False)
+    [left] = tmp_path.iterdir()
+    mine = new_scratch(target)
+    other = new_scratch(tmp_path / "b.json")
+    OutputFile(target).write("x")
+    assert not left.exists()
+    assert {*tmp_path.iterdir()} == {target, mine, other}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import platform
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +17,8 @@ import orjson
 
 from visualjudge.core.errors import RunError
 
+# In the names of new files: which machine writes them, in front of its process.
+_HOST = f"{zlib.crc32(platform.node().encode()):08x}-"
 # Errors of a write for which Python does not name the file.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
@@ -57,7 +62,7 @@ def new_scratch(target: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         # Only its owner can read it while it is written.
         handle, name = tempfile.mkstemp(
-            target.suffix, f".{target.name}.", target.parent
+            target.suffix, f".{target.name}.{_HOST}{os.getpid()}.", target.parent
         )
     try:
         os.close(handle)
@@ -65,6 +70,20 @@ def new_scratch(target: Path) -> Path:
         Path(name).unlink()
         raise
     return Path(name)
+
+
+def remove_left(target: Path) -> None:
+    """Remove what killed processes of this machine left of their writes to ``target``."""
+    if os.name != "posix":  # elsewhere a process cannot be looked for
+        return
+    for left in target.parent.glob(f".{glob.escape(target.name)}.{_HOST}*"):
+        process = left.name.partition(f".{_HOST}")[2].partition(".")[0]
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            left.unlink(missing_ok=True)
+        except (OSError, ValueError, OverflowError):
+            continue  # another user's process, or another file
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from visualjudge.core.atomic import (
     atomic_path,
     json_bytes,
     new_scratch,
+    remove_left,
     write_bytes,
     writing,
 )
@@ -120,6 +121,7 @@ class OutputFile:
     def scratch(self) -> Iterator[Path]:
         """Yield the path to write to. The file takes its place if the block succeeds."""
         self.check()
+        remove_left(self.path)
         if (command := _COMMAND.get()) is None:
             with atomic_path(self.path) as scratch:
                 yield scratch

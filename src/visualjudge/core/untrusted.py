@@ -100,17 +100,6 @@ ENDLESS: frozenset[Kind] = frozenset({"record", "log"})
 LINES: frozenset[Kind] = frozenset({"record", "table"})
 
 
-def open_untrusted(folder: str | Path, name: object, kind: Kind) -> BinaryIO:
-    """Open ``folder / name`` for reading after checking its place and size.
-
-    Raises
-    ------
-    DataError
-        As :func:`confined_path` and :func:`open_file` do.
-    """
-    return open_file(confined_path(folder, name), kind)
-
-
 def open_file(path: Path, kind: Kind) -> BinaryIO:
     """Open a file of a user or a stranger for reading.
 
