@@ -108,7 +108,7 @@ def _of_pairs(judge: JudgeCard) -> list[str]:
         if ends and pair.judge_order and ends[0] <= 0.5 <= ends[1]:
             found.append("separated with an interval that holds ½")
         clear = bool(ends) and not ends[0] <= 0.5 <= ends[1]
-        if clear and not pair.judge_order and "not after Holm" not in state_words(pair):
+        if clear and not pair.judge_order and "*" not in state_words(pair):
             found.append("an interval clear of ½, not separated, and nobody says why")
         if pair.needs_images and (
             pair.state != "undecided" or pair.needs_images[1] < 2

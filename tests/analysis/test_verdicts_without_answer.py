@@ -146,7 +146,7 @@ def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
         tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2)
     )
     shown = dict(headline([judge]).rows)
-    assert (shown["Same when swapped"], shown["Same of the replies read"]) == (
+    assert (shown["Same when swapped"], shown["Same, without failed replies"]) == (
         "75.0 %",
         "100.0 %",
     )

@@ -67,6 +67,7 @@ def report(
     from visualjudge.analysis.report.printing import print_page
     from visualjudge.analysis.report.publishing import save_all
     from visualjudge.analysis.report.terminal import text
+    from visualjudge.core.text_tables import folded
 
     if out is not None:
         must_end_in("--out", out.path, (*WRITERS,) if table else PAGES)
@@ -103,7 +104,7 @@ def report(
         for figure in analysis.of_study
         for line in figure.sentences(analysis[figure])
     )
-    parts = (answers, *notes, by_task.text() if by_task.rows else "")
+    parts = (answers, *map(folded, notes), by_task.text() if by_task.rows else "")
     asked = (f"{own.text()}\n" for own in tables)
     print("\n".join(asked if table else filter(None, parts)))
     following("card", *runs, *words_of(options))

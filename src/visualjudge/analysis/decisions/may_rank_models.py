@@ -153,7 +153,7 @@ SOURCE = Layout[SourceByJudge](
     named("true", "By truth", number3),
     named("rank_set", "Ranks by judge", ranks),
     block("bias", FAVOUR),
-    Column(None, "bias.value", "Above an unbiased judge", number3),
+    Column(None, "bias.value", "Favour, points", number3),
     Column(None, "bias.interval", "95 %", span3),
     Column(None, _told, "Favour"),
 )

@@ -8,7 +8,6 @@ from visualjudge.analysis.figure_text import (
     number,
     number3,
     percent,
-    percents,
 )
 from visualjudge.analysis.separation import PairOfModels, PairsOfModels, PairState
 from visualjudge.analysis.table_layout import (
@@ -41,11 +40,14 @@ def state_words(pair: PairOfModels) -> str:
         words = TRUTH_OPEN
     elif pair.state == "unknown" and pair.judge_order:
         words = "separated, no truth"
-    return f"{words}, not after Holm" if pair.adjusted_away else words
+    return f"{words} *" if pair.adjusted_away else words
 
 
 def _share(value: float | None, ends: tuple[float, float] | None) -> str:
-    return f"{percent(value, 0)} ({percents(ends)})"
+    if ends is None:
+        return f"{percent(value, 0)} ({NONE})"
+    low, high = (f"{100 * end:.0f}" for end in ends)
+    return f"{percent(value, 0)} ({low} to {high})"
 
 
 def _more(pair: PairOfModels) -> str:
@@ -67,11 +69,11 @@ PAIR = Layout[PairOfModels](
     *as_named("images", "group", "mean_difference", "conflict"),
     *as_named("judge_order", "truth_order"),
     Column("difference", "mean_difference"),
-    of_row("Judge prefers the first", lambda pair: _share(pair.judge, pair.judge_ci95)),
-    of_row("Truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
+    of_row("By the judge", lambda pair: _share(pair.judge, pair.judge_ci95)),
+    of_row("By truth", lambda pair: _share(pair.truth, pair.truth_ci95)),
     of_row("Mean score", _mean),
     Column(None, state_words, "State"),
-    named("by", "By"),
+    *as_named("by"),
     of_row("More images", _more),
 )
 
@@ -97,9 +99,11 @@ def pairs_table(models: PairsOfModels) -> Table:
     if models.pairs:
         count = many(len(models.pairs), "pair")
         notes.append(
-            "Win rates over images: each image weighs the same, whatever the number of its "
-            f"questions. Intervals are 95 %; tests are adjusted by Holm over {count}."
+            "How often the first wins, over images: each image weighs the same, whatever the "
+            f"number of its questions. Intervals are 95 %; tests are adjusted by Holm over {count}."
         )
+    if any(pair.adjusted_away for pair in models.pairs[:MOST_ROWS]):
+        notes.append("*: an interval excludes 50 %, but not after that adjustment.")
     if models.resolution is not None:
         notes.append(_resolved(models))
     if len(models.pairs) > MOST_ROWS:

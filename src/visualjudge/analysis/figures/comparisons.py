@@ -68,7 +68,7 @@ COLUMNS = Layout[Comparison](
         "verdicts", "accuracy_a", "accuracy_b", "p", "only_a_right", "only_b_right"
     ),
     Column("mcnemar_p", lambda row: row.p if row.measure == "accuracy" else None),
-    *figure("kappa", "kappa", "κ of the two", number),
+    *figure("kappa", "kappa", "Agreement (κ)", number),
     HOLM,
     Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
 )

@@ -61,7 +61,9 @@ class Card:
             yield benchmarks_table(self.analysis[BENCHMARKS])
             yield tasks_table(self.judges)
         for own in self.judges:
-            yield (own.answer, *own.remarks.lines)
+            answer = own.models
+            reasons = (f"  {one.sign} {one.text}" for one in answer.reasons)
+            yield (f"{own.judge}: {answer.verdict}.", *reasons, *own.remarks.lines)
             yield pairs_table(own.models)
             scores = own.scores
             if scores is not None:
