@@ -16,14 +16,12 @@ from pydantic import (
     BaseModel,
     StrictBool,
     StringConstraints,
-    TypeAdapter,
-    ValidationError,
 )
 
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.core.locks import locked
-from visualjudge.core.typed_records import first_problem
+from visualjudge.core.typed_records import record_of
 from visualjudge.core.untrusted import read_file
 
 MOST_TAGS = 20
@@ -84,7 +82,6 @@ class Asked(Change, frozen=True):
 
 
 UNMARKED = Marked()
-_FILE = TypeAdapter(dict[str, Marked])
 
 
 class WorkingSets:
@@ -117,13 +114,7 @@ class WorkingSets:
             return self._marks
 
     def _read(self) -> dict[str, Marked]:
-        try:
-            return _FILE.validate_json(read_file(self.path, "manifest"))
-        except ValidationError as error:
-            place, reason = first_problem(error)
-            raise DataError(
-                f"{': '.join((str(self.path), *place))}: {reason}"
-            ) from None
+        return record_of(dict[str, Marked], read_file(self.path, "manifest"), self.path)
 
     def change(self, identities: Iterable[str], change: Change) -> int:
         """Apply a change and return the number of questions changed.

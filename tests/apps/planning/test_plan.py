@@ -204,7 +204,7 @@ def test_a_plan_is_written_and_build_follows_it(
 )
 def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
-    with pytest.raises(DataError, match=r"must be a plan from|must be JSON"):
+    with pytest.raises(DataError, match=r"plan --json FILE|must be JSON"):
         read_build(tmp_path / "plan.json")
 
 

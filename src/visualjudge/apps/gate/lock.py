@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import orjson
 import polars as pl
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from visualjudge import __version__
@@ -26,7 +26,7 @@ from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
-from visualjudge.core.typed_records import first_problem
+from visualjudge.core.typed_records import record_of
 from visualjudge.core.yamls import read_yaml
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import spans_of
@@ -120,12 +120,10 @@ def read_lock(path: Path) -> Lock:
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise DataError(f"{hint}: format must be {FORMAT!r}")
     try:
-        lock = TypeAdapter(Lock).validate_json(orjson.dumps(content), strict=True)
-    except ValidationError as error:
-        place, reason = first_problem(error)
-        raise DataError(f"{hint}: {': '.join((*place, reason))}") from None
-    except TypeError as error:  # such as a date, or a number of more than 64 bits
+        plain = orjson.dumps(content)
+    except TypeError as error:  # such as a number of more than 64 bits
         raise DataError(f"{hint}: {error}") from None
+    lock = record_of(Lock, plain, hint)
     wrong = next(chain(_in_answers(lock), _in_canaries(lock)), None)
     if wrong is not None:
         raise DataError(f"{hint}, or was changed: {wrong}")

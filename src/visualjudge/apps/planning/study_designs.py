@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
@@ -31,6 +32,7 @@ from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import BoolArray
 from visualjudge.core.seeding import rng_for
 from visualjudge.core.text_tables import Table, folded
+from visualjudge.core.typed_records import record_of
 from visualjudge.dataset.sampling import pairs_of, spread
 from visualjudge.options import Caps, Selection, keywords
 from visualjudge.runs.budget import Prices, money
@@ -533,6 +535,25 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
     return Caps(0, 0, groups, wanted, 0, 0), (note,)
 
 
+class _Build(TypedDict):
+    task: str
+    seed: int
+    caps: dict[str, float]
+
+
+class _Judge(TypedDict):
+    encodings: list[str]
+    swap: bool
+    repeats: int
+
+
+class SavedPlan(TypedDict):
+    """What is read of a plan."""
+
+    build: _Build
+    judge: _Judge
+
+
 def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
     """Read task, seed and caps of a plan that :meth:`Plan.save` wrote, and the options of `judge`
     for its design.
@@ -543,29 +564,15 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
         If the file is not such a plan.
     """
     place = Path(path)
-    try:
-        plan = jsons.read(place, "description")
-        told = plan["build"]
-        asked = plan["judge"]
-        task = told["task"]
-        seed = told["seed"]
-        caps = told["caps"]
-        options = judge_options(
-            asked["encodings"], swap=asked["swap"], repeats=asked["repeats"]
-        )
-        numbers = all(type(value) in (int, float) for value in caps.values())
-        known = {one.name for one in fields(Caps)}
-        if (
-            not isinstance(task, str)
-            or type(seed) is not int
-            or set(caps) - known
-            or not numbers
-        ):
-            raise TypeError
-        return task, seed, Caps(**caps), options
-    except OSError as error:
-        raise DataError(f"{place}: cannot be read: {error.strerror}") from None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(
-            f"{place}: must be a plan from `visualjudge plan --json FILE`"
-        ) from None
+    hint = "; `visualjudge plan --json FILE` writes a plan"
+    plan = record_of(SavedPlan, jsons.read(place, "description"), place, hint=hint)
+    build = plan["build"]
+    unknown = build["caps"].keys() - {one.name for one in fields(Caps)}
+    if unknown:
+        raise DataError(f"{place}: build: caps: {min(unknown)} is unknown{hint}")
+    caps: Any = build["caps"]
+    judge = plan["judge"]
+    options = judge_options(
+        judge["encodings"], swap=judge["swap"], repeats=judge["repeats"]
+    )
+    return build["task"], build["seed"], Caps(**caps), options
