@@ -492,3 +492,21 @@ def test_classes_without_names_are_a_warning(home: Path) -> None:
                 "object_detection", str(home / "bare.parquet"), None, home / "x"
             )
         )
+
+
+def test_numbers_joined_to_names_of_the_ground_truth_are_a_warning(home: Path) -> None:
+    list(rows_of(home, objects={"bbox": [BOX], "category": [1]}))
+    cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
+    objects = {"bbox": [BOX], "category": [1], "score": [0.9]}
+    rows = pl.DataFrame([{"image": cell, "objects": objects}])
+    rows.write_parquet(home / "pred.parquet")
+    ours = [str(home / name) for name in ("rows.parquet", "pred.parquet")]
+    with pytest.warns(UserWarning, match=r"pred\.parquet: row 0: classes are numbers"):
+        (sample,) = hugging_face("object_detection", *ours, home / "x")
+    assert isinstance(sample, Sample)
+    assert sample.prediction.labels == ("dog",)
+
+
+def test_a_line_that_is_no_numbers_is_shown(home: Path) -> None:
+    told = problem(yolo_files(home, "cow 0.5 0.5 0.1 0.1"))
+    assert "coordinates separated by spaces, got 'cow 0.5 0.5 0.1 0.1'" in told

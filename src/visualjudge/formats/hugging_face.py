@@ -129,12 +129,15 @@ class _Side:
     columns: Mapping[str, str]
     problems: list[Problem] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
+    # Whether the file itself has names; else those of the other side are used.
+    named: bool = False
 
     def rows(self, column: str) -> Iterator[tuple[int, str, Path, Any]]:
         """Yield (row number, image name, image file, value of ``column``) for each row;
         rows without them become problems."""
         names, rows = read_data_set(self.path, self.folder)
         own = dict(enumerate(names.get(self.columns[column], ())))
+        self.named = bool(own)
         self.names = own or self.names
         places: dict[str, int] = {}
         for number, row in enumerate(rows):
@@ -195,8 +198,9 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
             side.left_out(number, error)
             continue
         images[name] = ImageEntry(image.stem, image, size)
-        if not side.names and any(
-            raw["category_id"].isdecimal() for _, raw in made[name]
+        if not side.named and any(
+            str(item.get(side.columns["category"])).isdecimal()
+            for item in _items(objects)
         ):
             unnamed.append(f"row {number}")
     warn_once(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, Problem, in_field
+from visualjudge.core.errors import DataError, Problem, in_field, of_format
 from visualjudge.core.records import Mask, Size
 from visualjudge.formats.class_names import whole
 from visualjudge.formats.geometry import other_size
@@ -278,7 +278,7 @@ def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
         }
     except (KeyError, TypeError) as error:
         raise DataError(
-            f"{path}: must be a COCO instances file: {error} not found"
+            f"{path}: must be a COCO instances file: {of_format(error)}"
         ) from None
     if len(regions) < len(rows):
         times = Counter(number for number, _ in rows)

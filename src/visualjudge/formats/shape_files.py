@@ -408,7 +408,7 @@ def _items(path: Path, _predicted: bool) -> Records:
         ]
     except (KeyError, TypeError) as error:
         raise DataError(
-            f"{path}: must be CVAT's export 'Datumaro 1.0': {error} is missing"
+            f"{path}: must be CVAT's export 'Datumaro 1.0': {of_format(error)}"
         ) from None
 
 

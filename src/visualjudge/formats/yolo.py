@@ -281,9 +281,10 @@ def _items(
 def _numbers(cells: list[str], form: Lines) -> tuple[str, FloatArray, float | None]:
     try:
         number, *values = map(float, cells)
-    except ValueError as error:
+    except ValueError:
         raise DataError(
-            f"numbers: must be a class number and coordinates separated by spaces: {error}"
+            "numbers: must be a class number and coordinates separated by spaces, got "
+            f"{' '.join(cells)!r:.60}"
         ) from None
     if not np.isfinite([number, *values]).all():
         raise DataError("numbers: must be finite")

@@ -60,17 +60,12 @@ def item_faults(
     same = labels_of(prediction)[:, None] == labels_of(truth)
     own = np.where(same & ~crowd, values, 0.0)
     other = np.where(same | crowd, 0.0, values)
-    best, wrong, in_crowd = (
-        table.max(axis=1, initial=0.0)
+    nearest = (
+        table.max(axis=1, initial=0.0).tolist()
         for table in (own, other, np.where(same & crowd, values, 0.0))
     )
+    kinds = [_kind(*most) for most in zip(*nearest, strict=True)]
     partners = {i: j for i, j, _ in pairs(own)}
-    near = (best >= BACKGROUND) & (best < RIGHT)
-    kinds = np.select(
-        [in_crowd >= RIGHT, near, wrong >= RIGHT, best >= RIGHT, wrong < BACKGROUND],
-        ["", "localization", "classification", "duplicate", "background"],
-        "both",
-    ).tolist()
     covered = {*partners.values()}
     for i, item in enumerate(predicted):
         if i in partners or kinds[i] == "localization":
@@ -86,6 +81,21 @@ def item_faults(
         asked = labels is None or item.label in labels
         if asked and not item.iscrowd and j not in covered:
             yield Fault("missed", box(item), 1.0)
+
+
+def _kind(best: float, wrong: float, in_crowd: float) -> str:
+    """Return the kind of an item without a ground truth of its own, "" for none, by its highest
+    IoU with objects of its label and of others, and its share in crowd regions.
+    """
+    if in_crowd >= RIGHT:
+        return ""
+    if BACKGROUND <= best < RIGHT:
+        return "localization"
+    if wrong >= RIGHT:
+        return "classification"
+    if best >= RIGHT:
+        return "duplicate"
+    return "background" if wrong < BACKGROUND else "both"
 
 
 def around(first: Xyxy, second: Xyxy) -> Xyxy:

@@ -6,6 +6,7 @@ decreasing similarity.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -60,7 +61,8 @@ def matched(similarity: FloatArray) -> FloatArray:
 
 def lost(similarity: float) -> float:
     """Return the share of the ten thresholds that a similarity does not reach, 0..1."""
-    return float((similarity < REACHED).mean())
+    reached = bisect_right(REACHED, similarity)
+    return (len(REACHED) - reached) / len(REACHED)
 
 
 def mean_f1(similarity: FloatArray, crowd: BoolArray) -> float:
