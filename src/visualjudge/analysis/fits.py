@@ -187,7 +187,8 @@ def moved(
     products are the covariance (CR3); beyond :data:`MOST_LEFT_OUT` coefficients by the sandwich.
     ``inverse`` is that of the information, ``rows.T @ (rows * weight)`` and a penalty's.
 
-    An image of n answers moves them by A⁻¹Xᵀ(W⁻¹ − XA⁻¹Xᵀ)⁻¹r, for n < P; else by (A − XᵀWX)⁻¹Xᵀr.
+    An image of n answers moves them by A⁻¹Xᵀ(W⁻¹ − XA⁻¹Xᵀ)⁻¹W⁻¹r, for n < P; else by
+    (A − XᵀWX)⁻¹Xᵀr.
     """
     images = int(image.max(initial=-1)) + 1
     size = rows.shape[1]
@@ -212,7 +213,7 @@ def moved(
             if n < size:
                 scaled = x * root[..., None]
                 rest = np.eye(n) - scaled @ inverse @ scaled.transpose(0, 2, 1)
-                left = _solved(rest, r * root) * root
+                left = _solved(rest, r / root) * root
                 out[part] = np.einsum("kn,kni->ki", left, x) @ inverse
             else:
                 own = np.einsum("kni,kn,knj->kij", x, root**2, x, optimize=True)

@@ -25,6 +25,7 @@ from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.plots.series import OwnPlot, estimates_plot
 from visualjudge.analysis.results import Shown
+from visualjudge.analysis.separation import Ends
 from visualjudge.analysis.table_layout import (
     Column,
     Layout,
@@ -97,24 +98,45 @@ MOST_COMPARED = 3
 MOST_PAIRS = 15
 
 
+TRUTH_COLOUR = 5
+
+
+def _preferred(
+    value: float | None, ends: Ends | None, images: int, turned: bool
+) -> Estimate:
+    """Return how often the first of two models is preferred; the second, if ``turned``."""
+    if turned and value is not None:
+        value = 1 - value
+    if turned and ends is not None:
+        ends = 1 - ends[1], 1 - ends[0]
+    return Estimate(value, ends, images, images)
+
+
 def pairs_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
     """Draw each pair of models by truth and by the first judges, the clearest by truth first."""
     drawn = [judge for judge in judges if judge.models.pairs][:MOST_COMPARED]
     groups = {pair.group for judge in drawn for pair in judge.models.pairs}
-    truth = dict[str, Estimate]()
+    rows = dict[tuple[str, frozenset[str]], str]()
     notes = dict[str, str]()
     series = []
+    truths = []
     for k, judge in enumerate(drawn):
         told = dict[str, Estimate]()
+        truth = dict[str, Estimate]()
         for pair in sorted(judge.models.pairs, key=lambda pair: -(pair.truth or 0.5)):
             group = f" ({group_name(pair.group)})" if len(groups) > 1 else ""
-            row = f"{pair.a} or {pair.b}{group}"
-            images = (pair.images, pair.images)
-            truth.setdefault(row, Estimate(pair.truth, pair.truth_ci95, *images))
-            told[row] = Estimate(pair.judge, pair.judge_ci95, *images)
+            two = pair.group, frozenset((pair.a, pair.b))
+            row = rows.setdefault(two, f"{pair.a} or {pair.b}{group}")
+            turned = not row.startswith(f"{pair.a} or {pair.b}")
+            truth[row] = _preferred(pair.truth, pair.truth_ci95, pair.images, turned)
+            told[row] = _preferred(pair.judge, pair.judge_ci95, pair.images, turned)
             notes[row] = state_words(pair) if len(drawn) == 1 else ""
         series.append((k, judge.judge, told))
-    known = any(share.value is not None for share in truth.values())
+        truths.append((TRUTH_COLOUR, f"truth, {judge.judge}", truth))
+    # judges that answered other questions have other truths
+    if all(truth == truths[0][2] for *_, truth in truths):
+        truths = [(TRUTH_COLOUR, "truth", truth) for *_, truth in truths[:1]]
+    known = any(share.value is not None for *_, own in truths for share in own.values())
     said = [
         f"{judge.judge} separates {separated(judge.models)} pairs rightly"
         for judge in drawn
@@ -123,7 +145,7 @@ def pairs_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
         "pairs",
         listed(said),
         "How often the first of two models is preferred, with 95 % intervals.",
-        [(5, "truth", truth), *series] if known else [],
+        [*truths, *series] if known else [],
         missing=NO_TRUTH if drawn else "no question compares two named models",
         reading="Each row is a pair of models: how often the truth prefers the first, and how "
         "often the judge does, on the same images. An interval that touches 50 % does not separate "
