@@ -17,10 +17,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -88,13 +90,15 @@ def main() -> None:
         f"{arguments.questions} questions, questions.json "
         f"{size(arguments.out / 'ds/questions.json'):.0f} MB"
     )
+    plain = read_by_polars(arguments.out)
+    print(f"the same files read by polars: {plain:.1f} s")
     for name in ("cold", "warm"):
         with Server(arguments.out) as server:
             print(f"start, {name} index: answers after {server.seconds:.2f} s")
             followed(server)
             print(
                 f"all indexed after {server.age():.1f} s ({server.cpu():.1f} s of CPU), "
-                f"{server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB"
+                f"{server.memory():.0f} MB in all processes, at most {server.most:.0f} MB"
             )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)
@@ -227,7 +231,29 @@ def run(
     (folder / "run.json").write_text(json.dumps(info))
 
 
+def read_by_polars(out: Path) -> float:
+    """Seconds in which polars reads the questions and the replies, in a process of its own."""
+    code = (
+        "import sys, polars as pl; pl.read_json(sys.argv[1]); "
+        "[pl.read_ndjson(path) for path in sys.argv[2:]]"
+    )
+    files = [out / "ds/questions.json", *sorted(out.glob("runs/*/verdicts.jsonl"))]
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
+    return time.perf_counter() - started
+
+
 # ---------------------------------------------------------------- the server
+
+
+def children(process: int) -> list[int]:
+    """All processes that one has started, and those that these have."""
+    found = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += [int(child), *children(int(child))]
+    return found
 
 
 class Server:
@@ -258,6 +284,9 @@ class Server:
             time.sleep(0.02)
         self.seconds = time.perf_counter() - started
         self.started = started
+        self.most = 0.0
+        self.watched = threading.Thread(target=self._watch, daemon=True)
+        self.watched.start()
 
     def _answers(self) -> bool:
         if self.process.poll() is not None:
@@ -268,6 +297,11 @@ class Server:
             return False
         return True
 
+    def _watch(self) -> None:
+        while self.process.poll() is None:
+            self.memory()
+            time.sleep(0.1)
+
     def get(self, path: str) -> bytes:
         """The body of a reply."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as reply:
@@ -277,19 +311,15 @@ class Server:
         """Seconds since it was started."""
         return time.perf_counter() - self.started
 
-    def memory(self, field: str = "VmRSS") -> float:
-        """Resident memory in MB; with "VmHWM" the most so far."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return (
-            int(
-                next(
-                    line.split()[1]
-                    for line in status.splitlines()
-                    if line.startswith(field)
-                )
-            )
-            / 1024
-        )
+    def memory(self) -> float:
+        """Memory in MB of all its processes, without what they share counted twice (PSS)."""
+        total = 0
+        for process in (self.process.pid, *children(self.process.pid)):
+            with suppress(OSError):  # it has ended
+                text = Path(f"/proc/{process}/smaps_rollup").read_text()
+                total += int(text.split("Pss:")[1].split()[0])
+        self.most = max(self.most, total / 1024)
+        return total / 1024
 
     def cpu(self) -> float:
         """Seconds of CPU so far, of all threads and of the processes that it has ended."""
@@ -391,7 +421,7 @@ def measure(server: Server, count: int, requests: int) -> None:
     pages = [f"/d/{slug}/q/{card['id']}" for card in cards[:requests]]
     table("page of a question", [timed(lambda p=p: server.get(p)) for p in pages])
     print(
-        f"memory after all that: {server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB"
+        f"memory after all that: {server.memory():.0f} MB in all processes, at most {server.most:.0f} MB"
     )
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from judged_records import pair, ranking, said, scoring
 from visualjudge.analysis import analyse_study, study_of
+from visualjudge.analysis.answers import is_right
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.core.answers import is_right, is_usable
 from visualjudge.core.records import Question, Verdict
 
 
@@ -72,26 +72,32 @@ def test_what_is_no_answer_has_failed_for_its_cause(
     )
 
 
-def test_an_answer_counts_the_same_by_record_and_by_column() -> None:
+USABLE = {
+    "pairwise": ("A", "B", "tie", "both_bad"),
+    "ranking": ("ABC", "CBA"),
+    "scoring": (0.0, 6.0, 7.0, 8.1, 10.0),
+}
+RIGHT = {"pairwise": ("A",), "ranking": ("ABC",), "scoring": (6.0, 7.0)}
+
+
+def test_what_answers_a_question_and_what_is_right_by_type() -> None:
     ordinary = [
         pair(0, (8.0, 2.0), answer="A"),
         ranking(0, (9.0, 5.0, 1.0)),
         scoring(0, 7.0),
     ]
-    values = ["A", "B", "C", "tie", "both_bad", "Failed", "ABC", "CBA", "AB", "AAB"]
+    words = ("A", "B", "C", "tie", "both_bad", "Failed", "ABC", "CBA", "AB", "AAB")
     for question in ordinary:
-        numbers = (
-            [-0.5, 0.0, 7.0, 10.0, 10.5] if question.question_type == "scoring" else []
-        )
-        for value in (*values, *numbers):
+        kind = question.question_type
+        numbers = (-0.5, 0.0, 6.0, 7.0, 8.1, 10.0, 10.5) if kind == "scoring" else ()
+        for value in (*words, *numbers):
             for status in ("ok", "ok_extracted", "refusal"):
                 verdict = Verdict(question.id, "AB", value, status, "")
-                row = (
-                    study_of([question], {"judge": [verdict]})
-                    .joined[0]
-                    .row(0, named=True)
-                )
-                told = (question.question_type, value, status)
-                assert is_usable(question, verdict) is row["usable"], told
-                if question.question_type == "pairwise":
-                    assert is_right(question, verdict) is row["right"], told
+                study = study_of([question], {"judge": [verdict]})
+                table = study.joined[0].with_columns(accepted=is_right(1.0))
+                row = table.row(0, named=True)
+                case = (kind, value, status)
+                usable = status == "ok" and value in USABLE[kind]
+                right = usable and value in RIGHT[kind]
+                assert (row["usable"], row["accepted"]) == (usable, right), case
+                assert row["right"] is (right if kind == "pairwise" else None), case

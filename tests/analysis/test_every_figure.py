@@ -167,27 +167,44 @@ def _least(row: Mapping[str, Any]) -> list[Any]:
     return ends(row, *low)
 
 
-def pairs(analysis: Analysis) -> list[Row]:
-    """One row for the truth, and one for each judge; the clearest pair by truth first."""
-    judges = analysis.metrics["judges"]
-    found = []
-    for series, judge in (
-        ("truth", judges[0]),
-        *((judge["judge"], judge) for judge in judges),
-    ):
-        who = "truth" if series == "truth" else "judge"
-        for first in sorted(
-            judges[0]["answer"]["pairs"], key=lambda row: -(row["truth"] or 0.5)
-        ):
-            own = next(
-                row
-                for row in judge["answer"]["pairs"]
-                if {row["a"], row["b"]} == {first["a"], first["b"]}
-            )
-            ends = own[f"{who}_ci95"] or (None, None)
-            row = f"{first['a']} or {first['b']}"
-            found.append([series, row, own[who], *ends, own["images"], own["images"]])
-    return found
+SIGNS = {"right": "right", "wrong": "wrong", "undecided": "open", "close": "close"}
+
+
+def places(pairs: Sequence[Mapping[str, Any]], side: str) -> dict[str, list[int]]:
+    """Rank, best and worst rank of each model: who is separated above and below it."""
+    names = {name for pair in pairs for name in (pair["a"], pair["b"])}
+    ahead = [
+        (p["a"], p["b"]) if p[f"{side}_order"] > 0 else (p["b"], p["a"])
+        for p in pairs
+        if p[f"{side}_order"]
+    ]
+
+    def mean(name: str) -> float:
+        own = [p[side] for p in pairs if p["a"] == name]
+        return sum([*own, *(1 - p[side] for p in pairs if p["b"] == name)])
+
+    order = sorted(names, key=mean, reverse=True)
+    out = {}
+    for rank, name in enumerate(order, 1):
+        best = 1 + sum(below == name for _, below in ahead)
+        worst = len(names) - sum(above == name for above, _ in ahead)
+        out[name] = [min(max(rank, best), worst), best, worst]
+    return out
+
+
+def ranked(analysis: Analysis) -> list[Row]:
+    """The models of each judge, by truth, with the state of each pair of neighbours."""
+    rows: list[Row] = []
+    for judge in analysis.metrics["judges"]:
+        pairs = judge["answer"]["pairs"]
+        true, judged = places(pairs, "truth"), places(pairs, "judge")
+        names = sorted(true, key=lambda name: true[name][0])
+        state = {frozenset((p["a"], p["b"])): SIGNS[p["state"]] for p in pairs}
+        for name, below in zip(names, [*names[1:], ""], strict=True):
+            sign = state.get(frozenset((name, below)))
+            title = judge["judge"]
+            rows.append([title, title, name, *true[name], *judged[name], sign])
+    return rows
 
 
 def plain(name: str) -> str:
@@ -230,7 +247,7 @@ def differences(analysis: Analysis) -> list[Row]:
 EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "tasks": accuracies("by_task"),
     "errors": accuracies("by_error_type"),
-    "pairs": pairs,
+    "ranking": ranked,
     "judges": differences,
     "margin": points("margin"),
     "severity": points("severity"),

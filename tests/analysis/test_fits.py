@@ -30,11 +30,15 @@ def games(images: int, each: int = 10) -> tuple[FloatArray, FloatArray, IntArray
     return x, outcome, np.repeat(np.arange(images), each)
 
 
+@pytest.mark.parametrize(("images", "each"), [(60, 10), (300, 2), (600, 1)])
 @pytest.mark.parametrize("link", ["logit", "identity"])
-def test_strengths_equal_statsmodels_and_errors_are_a_little_wider(link: str) -> None:
+def test_strengths_equal_statsmodels_and_errors_are_a_little_wider(
+    link: str, images: int, each: int
+) -> None:
+    """Also where an image has fewer answers than there are coefficients."""
     import statsmodels.api as sm  # slow, and every worker of a run collects this file
 
-    x, y, image = games(60)
+    x, y, image = games(images, each)
     found = fit(x, y, image, link=link)  # type: ignore[arg-type]
     family = sm.families.Binomial() if link == "logit" else sm.families.Gaussian()
     told = sm.GLM(y, x[:, 1:], family=family)

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.pairs_of_models import state_words
 from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
-from visualjudge.analysis.figures.answer import pairs_plot
+from visualjudge.analysis.figures.ranking import opening_plot
 from visualjudge.analysis.figures.sources import SOURCES
 from visualjudge.analysis.load import without_order
 from visualjudge.analysis.plots.plot import LeftOut
@@ -95,7 +95,7 @@ def contradictions(analysis: Analysis) -> list[str]:
     card = card_of(analysis)
     stored = analysis.metrics["judges"]
     of_card = card.metrics["judges"]
-    found = [*_of_plot(analysis, card.judges), *_of_gate(analysis)]
+    found = [*_of_plot(card.judges), *_of_gate(analysis)]
     for k, judge in enumerate(card.judges):
         if stored[k]["answer"] != of_card[k]["answer"]:
             found.append("metrics.json and the card in JSON")
@@ -182,31 +182,27 @@ def _of_sentence(judge: JudgeCard) -> list[str]:
     return found
 
 
-def _of_plot(analysis: Analysis, judges: Sequence[JudgeCard]) -> list[str]:
-    """The marks of the first plot, and the pairs of each judge."""
-    plot = pairs_plot(judges)
+NEXT = {"right": "right", "wrong": "wrong", "undecided": "open", "close": "close"}
+
+
+def _of_plot(judges: Sequence[JudgeCard]) -> list[str]:
+    """The ranks and signs of the first plot, and the pairs of each judge."""
+    plot = opening_plot(judges)
     if isinstance(plot, LeftOut):
         return ["pairs, and no plot"] if any(j.models.pairs for j in judges) else []
     found = []
-    drawn = {(series, row): ends for series, row, *ends in plot.rows}
+    rows = [dict(zip(plot.columns, row, strict=True)) for row in plot.rows]
     for judge in judges:
-        truths = [name for name, _ in drawn if name.startswith("truth")]
-        mine = [name for name in truths if name in ("truth", f"truth, {judge.judge}")]
-        for pair in judge.models.pairs:
-            for sign, names in ((1, (pair.a, pair.b)), (-1, (pair.b, pair.a))):
-                row = " or ".join(names)
-                for series, value in [
-                    (judge.judge, pair.judge),
-                    *((m, pair.truth) for m in mine),
-                ]:
-                    share = drawn.get((series, row), [None])[0]
-                    if share is None or value is None:
-                        continue
-                    if abs((share - 0.5) * sign - (value - 0.5)) > 1e-9:
-                        found.append(f"the plot of pairs: {series}")
-    rows = {frozenset(row.split(" or ")) for _, row in drawn}
-    if len(rows) != len({row for _, row in drawn}):
-        found.append("a pair in both orders in the plot")
+        states = {frozenset((p.a, p.b)): p.state for p in judge.models.pairs}
+        sets = {name: ends for (_, name), ends in judge.models.rank_sets().items()}
+        own = [row for row in rows if row["judge"] == judge.judge]
+        for row in own:
+            if (row["best"], row["worst"]) != sets[row["model"]]:
+                found.append("ranks in the plot")
+        for row, below in pairwise(own):
+            state = states.get(frozenset((row["model"], below["model"])))
+            if row["next"] and state and row["next"] != NEXT.get(state, row["next"]):
+                found.append("a sign in the plot and the state of a pair")
     return found
 
 

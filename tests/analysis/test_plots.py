@@ -352,7 +352,7 @@ def test_contents_lead_to_every_section(analysis: Analysis) -> None:
     links = re.findall(r'href="#([a-z_]+)"', text)
     assert set(links) <= anchors and "details" in links
     opening = text.split('<div class="parts">')[0]
-    assert opening.count("<svg") == 1
+    assert opening.count("<svg") == 2, "one plot, for wide and for narrow screens"
     assert 0 < opening.count('href="#') <= 8
 
 

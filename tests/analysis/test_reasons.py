@@ -5,6 +5,7 @@ right reasons does.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,37 @@ def test_a_study_of_reasons_goes_from_files_to_figures(tmp_path: Path) -> None:
         dataset, judge, tmp_path / "run", rubric="reason", swap=True, progress=False
     )
     stored = vj.analyse(tmp_path / "run").metrics["judges"][0]
+    assert "right reason" not in stored["answer"]["sentence"]
     shares = {row["reason"]: row["share"] for row in stored["reasons"]}
     assert shares == {"names": 1.0, "points": 1.0}
     assert stored["right_reason"][0]["right_reason"] == 1.0
+    judge = vj.client("baseline", model="oracle:1,reason=0")
+    run = vj.judge(dataset, judge, tmp_path / "lucky", rubric="reason", progress=False)
+    answer = vj.analyse([run]).metrics["judges"][0]["answer"]["sentence"]
+    assert re.search(r"right in 100 %, for the right reason in \d %", answer)
+
+
+def test_people_who_answered_the_same_rubric_are_the_truth_of_a_criterion(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            "item": f"q{k}",
+            "model_a": "x",
+            "model_b": "y",
+            "verdict": "A",
+            "judge": judge,
+            "criterion.edges": "B" if judge == "people" and k < 5 else "A",
+        }
+        for judge in ("j", "people")
+        for k in range(20)
+    ]
+    runs = vj.adopt(rows, tmp_path / "study").runs
+    about = runs[1] / "run.json"
+    stated = json.loads(about.read_text())
+    about.write_text(json.dumps(stated | {"backend": "people", "judge": "people"}))
+    judges = {one["judge"]: one for one in vj.analyse(runs).metrics["judges"]}
+    row = judges["j"]["criteria"][0]
+    assert (row["criterion"], row["truth"]) == ("edges", 0.75)
+    alone = vj.analyse(runs[:1]).metrics["judges"][0]["criteria"][0]
+    assert alone["truth"] is None

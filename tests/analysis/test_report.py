@@ -5,9 +5,11 @@ line.
 from __future__ import annotations
 
 import base64
+import hashlib
 import html.parser
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +115,42 @@ def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     ] == pytest.approx(2 / 3)
     assert out.stat().st_size > 5000
     assert (tables / "by_task.csv").read_text().startswith("judge,cell,")
+    assert str(run.parent) not in out.read_text(), "a page to pass on names no folders"
+
+
+def test_what_a_paper_needs_is_written_at_once(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    done = CliRunner().invoke(app, ["report", str(run), "--figures", str(folder)])
+    assert done.exit_code == 0, done.output
+    names = {path.name for path in folder.rglob("*.*")}
+    assert {"tasks.csv", "tasks-86mm.svg", "tasks-178mm.svg"} <= names
+    assert {"headline-1.csv", "headline-1.md", "headline-1.tex"} <= names
+    svg = (folder / "tasks-86mm.svg").read_text()
+    width, _, room = re.findall(
+        r'width="(\S+)mm" height="(\S+)mm".* viewBox="0 0 (\S+)', svg
+    )[0]
+    assert float(width) == 86
+    points_of_a_letter = 12 * 86 / 25.4 * 72 / float(room)
+    assert points_of_a_letter == pytest.approx(8, abs=0.02)
+    text = (folder / "cite.md").read_text()
+    digest = hashlib.sha256((run / "verdicts.jsonl").read_bytes()).hexdigest()
+    assert digest in text and text.startswith("@software{visualjudge,")
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".png"])
+def test_a_plot_is_converted_at_its_width(
+    run: Path, tmp_path: Path, suffix: str
+) -> None:
+    pytest.importorskip("vl_convert")
+    plot = analyse([run]).shown.analysis.plots["tasks"](analyse([run]).shown)
+    path = plot.save(tmp_path / f"tasks{suffix}", millimetres=86)  # type: ignore[union-attr]
+    if suffix == ".png":
+        with Image.open(path) as image:
+            assert abs(image.width - 86 / 25.4 * 300) < 2
+    else:
+        assert path.read_bytes().startswith(b"%PDF")
+        box = re.search(rb"/MediaBox ?\[ ?0 0 (\S+)", path.read_bytes())
+        assert box is None or float(box[1]) == pytest.approx(86 / 25.4 * 72, abs=1)
 
 
 def test_a_summary_is_one_page_to_pass_on(run: Path, tmp_path: Path) -> None:

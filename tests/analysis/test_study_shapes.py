@@ -237,10 +237,68 @@ def test_a_pilot_of_scores_says_how_many_images_decide(tmp_path: Path) -> None:
         rows.append({"item": f"q{k}", "judge": "pilot", "verdict": said, "truth": true})
     (run,) = adopted(rows, tmp_path / "s", PAIRS)
     plan = vj.plan(run)
-    (task,) = plan.as_json()["tasks"]
+    (task,) = plan.as_json()["cases"]
     assert task["state"] == "too_few"
     assert plan.images == task["needs_images"] > 50
     more = f"{plan.images - 50:,} more images"
     assert more in vj.card([run]).judges[0].models.sentence
     (decided,) = adopted(scores(frozenset(["truth"])), tmp_path / "d", SCORES)
     assert "Every task is decided" in str(vj.plan(decided))
+
+
+def test_a_pilot_of_pairs_and_one_without_truth_are_planned_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    rows = []
+    for k in range(40):
+        true = "AB"[k % 2]
+        said = true if rng.random() < 0.85 else "BA"[k % 2]
+        rows.append({"item": f"q{k}", "verdict": said, "truth": true})
+    (run,) = adopted(rows, tmp_path / "s", PAIRS)
+    plan = vj.plan(run)
+    (case,) = plan.as_json()["cases"]
+    assert case["state"] == "too_few"
+    assert case["needs_images"] == plan.images > 40
+    sentence = vj.card([run]).judges[0].models.sentence
+    assert f"{plan.images - 40:,} more images" in sentence
+    for row in rows:
+        del row["truth"]
+    (run,) = adopted(rows, tmp_path / "n", PAIRS)
+    cases = {case["case"]: case for case in vj.plan(run).as_json()["cases"]}
+    # 2.80² · p (1 − p) / (p − 0.75)²
+    assert cases["85 % right"]["needs_images"] == 101
+    assert cases["95 % right"]["needs_images"] == 10
+
+
+def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    rows, choices = [], []
+    for k in range(150):
+        quality = rng.normal(3, 1)
+        votes = np.clip(np.round(quality + rng.normal(0, 0.7, 3)), 1, 5)
+        row: Row = {"item": f"q{k}", "verdict": votes[0]}
+        rows.append(
+            row | {f"rater.{n}": vote for n, vote in zip("abc", votes, strict=True)}
+        )
+        said = ["A" if rng.random() < 0.8 else "B" for _ in range(3)]
+        choice: Row = {"item": f"q{k}", "verdict": "A", "task": f"t{k % 2}"}
+        choices.append(
+            choice | {f"rater.{n}": one for n, one in zip("abc", said, strict=True)}
+        )
+    (run,) = adopted(rows, tmp_path / "s", SCORES)
+    (found,) = analyse([run]).metrics["judges"][0]["people"]
+    low, high = found["ci95"]
+    # Pearson 1 / sqrt(1.573 · 1.287) with rounding; ranks and ends of the scale take some
+    assert low < 0.68 < high
+    assert found["mae"] > 0.5
+    scores = vj.load_dataset(tmp_path / "s" / "dataset").questions
+    assert all(len(one.votes or ()) == 3 for one in scores)
+    assert scores[0].answer == pytest.approx(np.mean(scores[0].votes or ()))
+    (run,) = adopted(choices, tmp_path / "c", PAIRS)
+    analysis = analyse([run])
+    judge = analysis.metrics["judges"][0]
+    assert [row["task"] for row in judge["people"]] == ["t0", "t1", "all"]
+    low, high = judge["people"][-1]["same_ci95"]
+    # two others agree and so does this one, of those that agree: (.8³ + .2³) / (.8² + .2²)
+    assert low < 0.765 < high
+    assert [row["task"] for row in judge["choices"]] == ["t0", "t1", ""]
+    assert "One person chooses as the others do" in page_of(analysis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -381,7 +382,14 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
         "--out",
         tmp_path / "run",
     ]
-    assert "192 out (an answer without reasoning)" in judge(tmp_path, *args).stdout
+    plain = judge(tmp_path, *args).stdout
+    assert "192 out (an answer without reasoning)" in plain
+    with_rubric = judge(tmp_path, *args, "--rubric", "quality").stdout
+    tokens = [
+        [int(count) for count in re.findall(r"(\d+) (?:in|out)\b", text)]
+        for text in (plain, with_rubric)
+    ]
+    assert all(more > less for less, more in zip(*tokens, strict=True))
 
 
 def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+import visualjudge as vj
 from judges.made_question import PROMPT, question
+from runs.made_dataset import make_dataset
 from scripted_client import ScriptedClient
+from visualjudge.clients.base import Reply, Request, TextPart, ToolCall
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Fault, Verdict
 from visualjudge.dataset.fault_truth import better_in, deciding
@@ -207,3 +210,45 @@ def test_a_simulated_judge_has_the_skill_of_reasons_that_is_stated(
 
     named = [one.verdict.criteria["error"] for one in asyncio.run(verdicts())]  # type: ignore[index]
     assert (named.count("missed") == 40) if skill else "missed" not in named
+
+
+def test_a_run_asks_its_rubric_in_both_orders_each_repeat_and_after_tools(
+    tmp_path: Path,
+) -> None:
+    root = make_dataset(tmp_path, pairwise=3, ranking=0, scoring=0)
+    rubric(tmp_path)
+    said = {"criteria": {"better": "A", "level": 2}, "answer": "A"}
+    zoom = json.dumps({"image": "original", "x0": 0, "y0": 0, "x1": 8, "y1": 8})
+
+    def script(request: Request, _attempt: int) -> Reply | str:
+        text = "".join(one.text for one in request.parts if isinstance(one, TextPart))
+        assert "Which is sharper?" in text
+        if request.tools and not request.turns:
+            return Reply("", calls=(ToolCall("c", "zoom", zoom),))
+        return json.dumps(said)
+
+    options = {"rubric": tmp_path / "mine.yaml", "swap": True, "repeats": 2}
+    run = vj.judge(
+        root,
+        ScriptedClient(script),
+        tmp_path / "run",
+        tools=["zoom"],
+        progress=False,
+        **options,  # type: ignore[arg-type]
+    )
+    asked = [
+        (one.order, (one.criteria or {}).get("better")) for one in run.verdicts.values()
+    ]
+    assert asked.count(("AB", "A")) == asked.count(("BA", "B")) == 6
+    assert {(one.criteria or {})["level"] for one in run.verdicts.values()} == {2.0}
+    (tmp_path / "mine.yaml").write_text(TEXT.replace("How sharp?", "How crisp?"))
+    with pytest.raises(UsageError, match="rubric"):
+        vj.judge(
+            root,
+            ScriptedClient(script),
+            tmp_path / "run",
+            tools=["zoom"],
+            progress=False,
+            resume=True,
+            **options,  # type: ignore[arg-type]
+        )

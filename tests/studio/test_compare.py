@@ -17,7 +17,7 @@ from judged_records import pair, ranking, said, scoring, write_dataset, write_ru
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.question_views import layers, outcome, prompts, reading
+from visualjudge.studio.question_views import layers, prompts, reading
 from visualjudge.studio.site import Site
 
 HOSTILE = 'say "$(touch pwned)" `touch pwned` \\ $HOME\nJSON\ntouch pwned\n@@image1@@ \' </pre>'
@@ -121,9 +121,13 @@ def test_next_stays_within_the_filter(asked: TestClient) -> None:
     ],
 )
 def test_outcome_of_a_verdict(
-    question: Any, value: Any, status: str, expected: str
+    tmp_path: Path, question: Any, value: Any, status: str, expected: str
 ) -> None:
-    assert outcome(question, said(question, value, status=status)) == expected
+    dataset = write_dataset(tmp_path / "ds", [question])
+    write_run(tmp_path / "runs/r", dataset, [said(question, value, status=status)])
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    ((_, run),) = site.shelf(site.places.datasets[0].slug).runs
+    assert [outcome for _, outcome in run.of_question(0)] == [expected]
 
 
 def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:

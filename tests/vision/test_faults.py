@@ -153,7 +153,7 @@ def test_a_planted_region_is_the_only_place(seed: int) -> None:
     wrong[window] = 8.0
     image = rng.integers(100, 120, (*SIZE, 3)).astype(np.uint8)
     noisy = image.copy()
-    noisy[window] += rng.integers(0, 90, (40, 50, 3)).astype(np.uint8)
+    noisy[window] = noisy[window] + rng.integers(-45, 46, (40, 50, 3))
     labels = Masks(
         SIZE, (Instance("road", mask_from_array(np.ones(SIZE, dtype=bool))),)
     )
@@ -179,6 +179,18 @@ def test_a_planted_region_is_the_only_place(seed: int) -> None:
         assert (
             planted[0] < middle[0] < planted[2] and planted[1] < middle[1] < planted[3]
         )
+
+
+def test_one_region_of_a_restored_image_may_be_left_degraded() -> None:
+    rng = np.random.default_rng(3)
+    clean = rng.integers(60, 200, (*SIZE, 3)).astype(np.uint8)
+    degraded = np.roll(clean, 9, axis=1)
+    shown = clean.copy()
+    shown[40:80, 60:110] = degraded[40:80, 60:110]
+    stated = faults_of(
+        "lowlevel-derain", WholeImage(shown), WholeImage(clean), None, degraded
+    )
+    assert [one["kind"] for one in stated["faults"]] == ["residual"]
 
 
 def test_another_object_is_pointed_at_where_it_is() -> None:

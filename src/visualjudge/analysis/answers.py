@@ -18,6 +18,7 @@ from itertools import permutations
 import polars as pl
 from scipy import special
 
+from visualjudge.analysis.estimate import within
 from visualjudge.core.records import FAILED, LETTERS, TIES
 
 EXTRACTED = "ok_extracted"
@@ -106,6 +107,16 @@ def by_models(pairs: pl.DataFrame, *columns: str) -> pl.DataFrame:
         .alias(name)
         for name in columns
     )
+
+
+def is_right(step: float) -> pl.Expr:
+    """Return whether answers to any type of question are right; a score may be off by a step. Where
+    no answer is right, of a probe's question, it still compares with the stored one.
+    """
+    near = within(pl.col("number") - pl.col("truth"), step)
+    scored = pl.col("kind") == "scoring"
+    same = pl.when(scored).then(near).otherwise(pl.col("text") == pl.col("answer"))
+    return (pl.col("usable") & same).fill_null(False)
 
 
 def failed() -> pl.Expr:

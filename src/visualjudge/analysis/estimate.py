@@ -37,6 +37,11 @@ POWER = 0.8
 Ends = tuple[FloatArray, FloatArray]
 
 
+def within(error: Any, step: float) -> Any:
+    """Return whether scores, of an array or a column of errors, are off by at most ``step``."""
+    return abs(error) <= step + TINY
+
+
 def norm_isf(tail: Any) -> Any:
     """Return the x with P(Z > x) = ``tail``."""
     return -special.ndtri(tail)

@@ -187,8 +187,7 @@ def moved(
     products are the covariance (CR3); beyond :data:`MOST_LEFT_OUT` coefficients by the sandwich.
     ``inverse`` is that of the information, ``rows.T @ (rows * weight)`` and a penalty's.
 
-    An image of n answers moves them by A⁻¹Xᵀ(W⁻¹ − XA⁻¹Xᵀ)⁻¹W⁻¹r, for n < P; else by
-    (A − XᵀWX)⁻¹Xᵀr.
+    An image of n answers moves them by A⁻¹Xᵀ(I − WXA⁻¹Xᵀ)⁻¹r, for n < P; else by (A − XᵀWX)⁻¹Xᵀr.
     """
     images = int(image.max(initial=-1)) + 1
     size = rows.shape[1]

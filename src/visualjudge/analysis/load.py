@@ -19,11 +19,12 @@ from visualjudge.analysis.question_table import find, merged
 from visualjudge.analysis.study_table import WORD, Run, Study
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.jsons import Fields
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.question_filter import chosen
 from visualjudge.options import MeasureOptions, Selection, keywords
 from visualjudge.runs.folder import (
+    Manifest,
     RunFolder,
     check_questions,
     distinct_names,
@@ -71,7 +72,7 @@ def read_reply(run: Run, offset: int | None) -> Fields:
     return RunFolder(run.folder).record_at(offset)
 
 
-def _info(folder: Path) -> Json:
+def _info(folder: Path) -> Manifest:
     run = RunFolder(folder)
     if folder.is_file():
         raise DataError(f"{folder}: must be the folder of a run, got a file")
@@ -194,13 +195,12 @@ def narrowed(study: Study, roots: Sequence[Path], part: Selection) -> Study:
     return replace(study, questions=kept, runs=runs, where=part.stated)
 
 
-def _run(home: Path, name: str, info: Fields, questions: pl.DataFrame) -> Run:
+def _run(home: Path, name: str, info: Manifest, questions: pl.DataFrame) -> Run:
     """Join a run's verdicts to their questions, without keeping the table that was read."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)
-    asked = info.get("asked")
+    expected = info.get("asked")
     foreign = verdicts.height - answered.height
-    expected = asked if isinstance(asked, int) else None
     run = Run(
         name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign
     )

@@ -32,7 +32,7 @@ class Sensitivity:
     ``points`` are mean distances, accuracies at them, and their numbers of verdicts; ``floor`` is
     the lower asymptote (accuracy of guessing times the share of replies that were read);
     ``slope_p`` is that of a one-sided clustered test that accuracy increases with distance, by Holm
-    over the judge's curves.
+    over the judge's curves. ``band`` are distances, the curve, and its pointwise 95 % ends.
     """
 
     scope: str
@@ -45,11 +45,14 @@ class Sensitivity:
     slope_p: float | None = None
     points: tuple[tuple[float, float, float], ...] = ()
     floor: float = OF_TWO
+    band: tuple[tuple[float, float, float, float], ...] = ()
 
 
 TARGET = 0.75
 BINS = 40
 POINTS = 10
+DRAWN = 48
+"""Number of places at which a curve is drawn."""
 LEAST_VERDICTS = 30
 LEAST_BELOW = 20
 LEAST_SHARE_BELOW = 0.05
@@ -139,8 +142,8 @@ def _threshold(theta: FloatArray, limits: tuple[float, float]) -> float:
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """Verdicts in bins of distance ``x``: counts ``n`` and right answers ``k``, all (bins,); the
-    fitted ``theta``, its 75 % point ``jnd``, the relative standard error of that point, and the
-    effective number of images behind it.
+    fitted ``theta``, how far each image ``moved`` it (images, 3), its 75 % point ``jnd``, the
+    relative standard error of that point, and the effective number of images behind it.
     """
 
     x: FloatArray
@@ -148,6 +151,7 @@ class _Curve:
     k: FloatArray
     limits: tuple[float, float]
     theta: FloatArray
+    moved: FloatArray
     jnd: float
     error: float
     images: float
@@ -240,7 +244,7 @@ def _curve(rows: pl.DataFrame, chance: float) -> _Curve | None:
     error = float(np.linalg.norm(far @ slopes / slopes[0]))
     images = effective((gradient[which] @ inverse @ slopes) * np.sqrt(weight), image)
     slope = rising_p(x, right, clusters)
-    return _Curve(mean, n, k, limits, theta, jnd, error, images, slope)
+    return _Curve(mean, n, k, limits, theta, far, jnd, error, images, slope)
 
 
 def _sensitivity(
@@ -258,13 +262,30 @@ def _sensitivity(
     floor, room = curve.limits
     alpha, beta = np.exp(curve.theta[:2]).tolist()
     lapse = float(1 - floor - room / (1 + np.exp(curve.theta[2])))
-    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, _points(curve), floor)
+    points = _points(curve)
+    band = _band(curve)
+    return Sensitivity(*scope, figure, alpha, beta, lapse, slope, points, floor, band)
 
 
 def _reach(curve: _Curve) -> float:
     """Return half the width of the interval of the 75 % point."""
-    freedom = max(curve.images - 1, 1.0)
-    return curve.jnd * curve.error * float(t_isf(TAIL, freedom))
+    return curve.jnd * curve.error * _quantile(curve)
+
+
+def _quantile(curve: _Curve) -> float:
+    return float(t_isf(TAIL, max(curve.images - 1, 1.0)))
+
+
+def _band(curve: _Curve) -> tuple[tuple[float, float, float, float], ...]:
+    """Return the curve with its pointwise 95 % ends, by the delta method on log-odds."""
+    x = np.linspace(curve.x[0], curve.x[-1], DRAWN)
+    psi, gradient = _psi(curve.theta, np.log(x), curve.limits)
+    error = np.linalg.norm(curve.moved @ gradient.T, axis=0) / (psi * (1 - psi))
+    odds = np.log(psi / (1 - psi))
+    reach = _quantile(curve) * error
+    low = 1 / (1 + np.exp(reach - odds))
+    high = 1 / (1 + np.exp(-reach - odds))
+    return tuple(map(tuple, np.stack([x, psi, low, high], axis=1).tolist()))
 
 
 def _why_none(curve: _Curve, slope: float | None, most: float) -> str | None:

@@ -10,7 +10,8 @@ the middle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -108,12 +109,11 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
     image = table["cluster"].to_numpy()
     columns = {}
     for one in rubric.criteria:
-        form = one.answer
         values = [values.get(one.id, FAILED) for values in said]
         asked = np.array([one.id in values for values in said], dtype=bool)
-        if isinstance(form, Choice) and form.choice == FAULTS:
+        if asks_for_error(one):
             columns["names"] = _names(values, known, asked, task, image)
-        elif form == "place":
+        elif one.answer == "place":
             located = np.array([fact.places is not None for fact in known], dtype=bool)
             columns["points"] = _points(values, known, asked & located, task, image)
     return table.with_columns(
@@ -142,9 +142,14 @@ def _names(
     words = np.array([str(value) for value in values], dtype=object)
 
     def hits(row: int, others: IntArray) -> BoolArray:
-        return np.isin(words[others], known[row].kinds)
+        return names_error(words[others], known[row])
 
     return *exchanged(hits, asked, task, image), asked
+
+
+def names_error(words: Any, fact: Deciding) -> BoolArray:
+    """Return which of n ``words`` name the error that decides."""
+    return np.isin(words, fact.kinds)
 
 
 def _points(
@@ -154,18 +159,52 @@ def _points(
     task: Any,
     image: IntArray,
 ) -> Column:
-    boxes = np.array(
-        [value if isinstance(value, list) else NOWHERE for value in values], dtype=float
-    ).reshape(-1, 4)
-    nowhere = np.array([value == NONE for value in values], dtype=bool)
+    boxes, nowhere = stated_places(values)
 
     def hits(row: int, others: IntArray) -> BoolArray:
-        places = known[row].places
-        if not places:
-            return nowhere[others]
-        return points_at(boxes[others], np.array(places))
+        return points_at_error(boxes[others], nowhere[others], known[row])
 
     return *exchanged(hits, asked, task, image), asked
+
+
+def stated_places(values: Sequence[Any]) -> tuple[FloatArray, BoolArray]:
+    """Return the boxes (n, 4) of n answers, NaN where they state none, and which answers say that
+    there is no place.
+    """
+    boxes = [value if isinstance(value, list) else NOWHERE for value in values]
+    nowhere = np.array([value == NONE for value in values], dtype=bool)
+    return np.array(boxes, dtype=float).reshape(-1, 4), nowhere
+
+
+def points_at_error(boxes: FloatArray, nowhere: BoolArray, fact: Deciding) -> BoolArray:
+    """Return which of n answers (:func:`stated_places`) point at what decides; its places must be
+    known.
+    """
+    return points_at(boxes, np.array(fact.places)) if fact.places else nowhere
+
+
+def is_reason_right(
+    rubric: Rubric, criteria: Mapping[str, Any], fact: Deciding
+) -> bool | None:
+    """Return whether one verdict names the error that decides or points at it, of what ``rubric``
+    asks; None if it was not asked, or the truth is not known.
+    """
+    hits = []
+    for one in rubric.criteria:
+        value = criteria.get(one.id)
+        if one.id not in criteria:
+            continue
+        if asks_for_error(one):
+            hits.append(names_error(np.array([str(value)], dtype=object), fact))
+        elif one.answer == "place" and fact.places is not None:
+            hits.append(points_at_error(*stated_places([value]), fact))
+    return any(bool(hit[0]) for hit in hits) if hits else None
+
+
+def asks_for_error(criterion: Criterion) -> bool:
+    """Return whether a criterion asks which kind of error decides."""
+    form = criterion.answer
+    return isinstance(form, Choice) and form.choice == FAULTS
 
 
 def points_at(boxes: FloatArray, places: FloatArray) -> BoolArray:
@@ -224,17 +263,38 @@ def _members(task: Any, asked: BoolArray) -> Iterator[IntArray]:
 def true_criteria(
     judge: JudgeResult, rubric: Rubric
 ) -> dict[str, dict[str, str | None]]:
-    """Return, by criterion and question id, the right value: as the question states it, or the
-    option that is better by the criterion's kinds of faults; None if neither is known.
+    """Return, by criterion and question id, the right value: as the question states it, the option
+    that is better by the criterion's kinds of faults, or what most people of the study's other runs
+    said; None if none is known.
     """
+    people = _people_said(judge)
     answered = judge.joined.filter(pl.col("criteria").is_not_null())
     placed = judge.study.find(answered["id"].unique().to_list())
     return {
         one.id: {
-            name: _true_value(found.question, one) for name, found in placed.items()
+            name: _true_value(found.question, one) or people.get((name, one.id))
+            for name, found in placed.items()
         }
         for one in rubric.criteria
     }
+
+
+def _people_said(judge: JudgeResult) -> dict[tuple[str, str], str]:
+    """Return what most people said, by question id and criterion, where one value has most votes."""
+    said = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for run, table in zip(judge.study.runs, judge.study.joined, strict=True):
+        if not run.of_people or run is judge.run:
+            continue
+        stated = table.filter(pl.col("criteria").is_not_null())
+        for name, text in stated.select("id", "criteria").iter_rows():
+            for criterion, value in orjson.loads(text).items():
+                said[name, criterion][str(value)] += value != FAILED
+    found = {}
+    for key, votes in said.items():
+        (first, most), *rest = votes.most_common(2)
+        if most and not (rest and rest[0][1] == most):
+            found[key] = first
+    return found
 
 
 def _true_value(question: Question, criterion: Criterion) -> str | None:

@@ -4,7 +4,9 @@ on which people and judges gave them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from visualjudge.analysis.figure_text import number, span, with_ends
 from visualjudge.analysis.study_table import Study
@@ -50,5 +52,10 @@ class ScoreScale:
 
 def scale_of(study: Study) -> ScoreScale:
     """Return the scale that the dataset records."""
-    stated = (study.meta.get("options") or {}).get("score_range")
+    return scale_in(study.meta)
+
+
+def scale_in(meta: Mapping[str, Any]) -> ScoreScale:
+    """Return the scale that ``dataset.json`` states."""
+    stated = (meta.get("options") or {}).get("score_range")
     return ScoreScale(*map(float, stated)) if stated else ScoreScale()

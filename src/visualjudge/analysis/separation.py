@@ -56,6 +56,7 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 PairState = Literal["right", "wrong", "undecided", "close", "unknown"]
 AnswerState = Literal["yes", "in_part", "no", "too_few"]
+Side = Literal["judge", "truth"]
 Ends = tuple[float, float]
 MOST_TIMES = 20
 """Maximum number of further images that is promised, in multiples of those that there are."""
@@ -209,12 +210,25 @@ class PairsOfModels:
         ends = min(2 * low - 1, value), max(2 * high - 1, value)
         return Estimate(value, ends, len(known), self.images)
 
-    def rank_sets(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """Return the best and the worst rank of each (group, model) by the judge.
+    def order(self, by: Side) -> dict[tuple[str, str], float]:
+        """Return how often each (group, model) is preferred by the judge or by truth, as the mean
+        over its pairs, in descending order; empty where it is not known.
+        """
+        means: dict[tuple[str, str], list[float]] = {}
+        for pair in self.pairs:
+            share = pair.judge if by == "judge" else pair.truth
+            if share is not None:
+                means.setdefault((pair.group, pair.a), []).append(share)
+                means.setdefault((pair.group, pair.b), []).append(1 - share)
+        each = {model: sum(own) / len(own) for model, own in means.items()}
+        return dict(sorted(each.items(), key=lambda model: -model[1]))
 
-        A model ranks below those that the judge separates above it, and above those that it
-        separates below it. Two models that no question compares are apart if a chain of separated
-        pairs leads from one to the other.
+    def rank_sets(self, by: Side = "judge") -> dict[tuple[str, str], tuple[int, int]]:
+        """Return the best and the worst rank of each (group, model) by the judge, or by truth.
+
+        A model ranks below those that are separated above it, and above those that are separated
+        below it. Two models that no question compares are apart if a chain of separated pairs
+        leads from one to the other.
         """
         sides = [(pair.group, name) for pair in self.pairs for name in (pair.a, pair.b)]
         place = {model: k for k, model in enumerate(dict.fromkeys(sides))}
@@ -224,8 +238,9 @@ class PairsOfModels:
             a = place[pair.group, pair.a]
             b = place[pair.group, pair.b]
             met[a, b] = met[b, a] = True
-            above[a, b] = pair.judge_order > 0
-            above[b, a] = pair.judge_order < 0
+            order = pair.judge_order if by == "judge" else pair.truth_order
+            above[a, b] = order > 0
+            above[b, a] = order < 0
         while not met.all():
             further = (above @ above) & ~met & ~above
             if not further.any():

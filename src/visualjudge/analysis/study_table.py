@@ -24,7 +24,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import UNKNOWN, IntArray, Question, Verdict
 from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.runs.budget import token_counts
-from visualjudge.runs.folder import PEOPLE
+from visualjudge.runs.folder import PEOPLE, Manifest
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.tasks import TASKS
 
@@ -81,7 +81,7 @@ class Run:
 
     name: str
     folder: Path | None
-    info: Mapping[str, Any]
+    info: Manifest
     answered: pl.DataFrame
     """One row per verdict, as returned by :func:`join`."""
     problems: tuple[str, ...] = ()

@@ -108,13 +108,15 @@ def _panel(runs: str | None) -> Judge:
 def _dry_run(
     dataset: Dataset, out: Path, budget: Budget, options: JudgeOptions
 ) -> None:
+    from visualjudge.prompts.rubric import rubric_of
     from visualjudge.runs.asks import check_images, estimate, still_to_ask
     from visualjudge.runs.budget import money
 
     check_images(dataset, dataset.questions[: options.limit])
     reasons = options.mode == "auto" and not options.tools
     missing = still_to_ask(out, dataset.questions, options)
-    cost = estimate(dataset, missing, budget.prices, reasons=reasons)
+    rubric = None if options.rubric is None else rubric_of(options.rubric)
+    cost = estimate(dataset, missing, budget.prices, reasons=reasons, rubric=rubric)
     more = " (one a question, without retries and calls of tools)"
     print(f"calls: {cost.calls}{more if options.tools or options.retries else ''}")
     print(f"images: {cost.images} ({cost.different_images} different files)")

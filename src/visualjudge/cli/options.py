@@ -120,7 +120,7 @@ def with_settings(
     """
     from pydantic import TypeAdapter, ValidationError
 
-    from visualjudge.core.pydantic_messages import first_problem
+    from visualjudge.core.typed_records import first_problem
 
     inner = list(nested(type(record)))
     known = _hints(type(record), key)

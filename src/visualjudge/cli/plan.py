@@ -46,7 +46,7 @@ def plan(
 
     Example: visualjudge plan data --task keypoint --goal rank --json plan.json
     """
-    from visualjudge.apps.planning.score_plan import ScorePlan
+    from visualjudge.apps.planning.shape_plan import ShapePlan
     from visualjudge.apps.planning.study_designs import (
         as_json,
         commands,
@@ -64,7 +64,7 @@ def plan(
         seed=seed,
     )
     print(result)
-    if isinstance(result, ScorePlan):
+    if isinstance(result, ShapePlan):
         if json is not None:
             json.write(result.as_json())
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +13,9 @@ from visualjudge.core.errors import must_end_in
 from visualjudge.core.escaping import for_csv
 from visualjudge.core.outputs import OutputFile
 from visualjudge.options import AnswerOptions
+
+if TYPE_CHECKING:
+    from visualjudge.analysis import Analysis
 
 PAGES = (".html", ".htm", ".pdf")
 
@@ -34,7 +37,11 @@ def report(
     json: JsonFile = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Write every table and plot here.", metavar="FOLDER"),
+        typer.Option(help="Write every table here.", metavar="FOLDER"),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Write what a paper needs here.", metavar="FOLDER"),
     ] = None,
     table: Annotated[
         Literal["paper"] | None,
@@ -54,10 +61,11 @@ def report(
     from visualjudge.analysis.plots.plot import Plot
     from visualjudge.analysis.report.card import card_of
     from visualjudge.analysis.report.exports import WRITERS
-    from visualjudge.analysis.report.page import html, save_plots
+    from visualjudge.analysis.report.page import html
     from visualjudge.analysis.report.paired import differences, named_run, opening_notes
     from visualjudge.analysis.report.paper import paper_tables
     from visualjudge.analysis.report.printing import print_page
+    from visualjudge.analysis.report.publishing import save_all
     from visualjudge.analysis.report.terminal import text
 
     if out is not None:
@@ -79,11 +87,9 @@ def report(
                 write(place, html(analysis, **of))
         write(json, analysis.metrics)
         if csv is not None:
-            for name, frame in analysis.tables.items():
-                table_file = OutputFile(csv / f"{name}.csv", "--csv")
-                with table_file.scratch() as scratch:
-                    for_csv(frame).write_csv(scratch)
-            save_plots(analysis, csv / "plots")
+            _write_tables(analysis, csv)
+        if figures is not None:
+            say(*save_all(analysis, figures))
     judges = card_of(analysis).judges
     if two:
         difference = differences(analysis, *two)
@@ -107,3 +113,10 @@ def report(
         *(line for judge in found for line in judge["warnings"]),
     )
     end_with(line for judge in found for line in judge["problems"])
+
+
+def _write_tables(analysis: Analysis, folder: Path) -> None:
+    for name, frame in analysis.tables.items():
+        file = OutputFile(folder / f"{name}.csv", "--csv")
+        with file.scratch() as scratch:
+            for_csv(frame).write_csv(scratch)

@@ -65,8 +65,8 @@ def reply_of(body: Fields, _schema: object = None) -> Reply:
     )
     listed = member(choice.get("logprobs"), "content")
     tops = [
-        member(one_value, "top_logprobs")
-        for one_value in (listed if isinstance(listed, list) else ())
+        member(token_logprob, "top_logprobs")
+        for token_logprob in (listed if isinstance(listed, list) else ())
     ]
     tokens, about_tokens = tokens_of(listed, tops, _TOKEN)
     return Reply(

@@ -69,8 +69,8 @@ class Redactor:
         )
         # One by one: a pattern that begins with one of few characters is searched for quickly.
         self._escaped = [
-            "".join(map(_ways, one_value))
-            for one_value in sorted(known, key=len, reverse=True)
+            "".join(map(_ways, secret))
+            for secret in sorted(known, key=len, reverse=True)
         ]
 
     def __call__(self, text: str) -> str:

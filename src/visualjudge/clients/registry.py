@@ -25,8 +25,8 @@ from visualjudge.clients.masked_secrets import check_url
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.registry import Registry, lacking
+from visualjudge.core.typed_records import first_problem
 
 CLIENT_REGISTRY: Registry[str, Any] = Registry(
     "backend",

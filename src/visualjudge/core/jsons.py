@@ -26,15 +26,6 @@ DEEPEST_JSON = BOUNDS["json"].depth
 # Maximum size of a record, or of a line with one, in bytes.
 LONGEST_RECORD = BOUNDS["record"].size
 _CONTAINERS = frozenset({list, dict, tuple})
-_NAMES: dict[type | None, str] = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    dict: "an object",
-    list: "an array",
-    None: "null",
-}
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -138,39 +129,3 @@ def is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def check_kinds(where: str, value: Any, kinds: Any) -> None:
-    """Check the types of a value read from a file.
-
-    Parameters
-    ----------
-    where
-        File and field, for the message.
-    kinds
-        A type, a tuple of types with None for null, a list with the kind of an array's items, or
-        the kinds of an object's fields by name, with ``"*"`` for all others. Fields that are absent
-        or have no kind are not checked.
-
-    Raises
-    ------
-    DataError
-        If a value has another type; the message names the field.
-    """
-    allowed = (
-        kinds
-        if isinstance(kinds, tuple)
-        else (kinds if isinstance(kinds, type) else type(kinds),)
-    )
-    if (None if value is None else type(value)) not in allowed:
-        named = " or ".join(_NAMES[kind] for kind in allowed)
-        raise DataError(
-            f"{where}: must be {named}, got {orjson.dumps(value).decode()[:40]}"
-        )
-    if isinstance(kinds, list):
-        for k, item in enumerate(value):
-            check_kinds(f"{where}[{k}]", item, kinds[0])
-    if isinstance(kinds, Mapping):
-        for name, item in value.items():
-            if (inner := kinds.get(name, kinds.get("*"))) is not None:
-                check_kinds(f"{where}: {name}", item, inner)

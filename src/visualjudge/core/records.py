@@ -212,7 +212,8 @@ class Question:
     "tie" and "both_bad" that a pairwise question allows; None = neither. Only datasets of
     ``visualjudge probe`` have a ``probe``. ``faults`` are in pixels of the images shown; None if
     the data folder does not state them for each option. ``criteria`` are the right values of
-    criteria by id, where others state them.
+    criteria by id, where others state them; ``votes`` are the answers of several people, in the
+    letters of the question or from 0 to 10.
     """
 
     id: str
@@ -235,6 +236,15 @@ class Question:
     probe: Probe | None = None
     faults: tuple[tuple[Fault, ...], ...] | None = None
     criteria: Mapping[str, Any] | None = None
+    votes: tuple[Answer, ...] | None = None
+
+    @property
+    def has_answer(self) -> bool:
+        """Return whether one answer is right and known: not so in some questions of probes, and
+        where nobody stated the truth.
+        """
+        expected = "answer" if self.probe is None else self.probe.expected
+        return self.answer != UNKNOWN and expected == "answer"
 
 
 @dataclass(frozen=True, slots=True)

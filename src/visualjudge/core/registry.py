@@ -23,6 +23,8 @@ from dataclasses import dataclass, fields, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
+from typing_extensions import TypedDict
+
 from visualjudge.core.errors import (
     PluginError,
     UnknownName,
@@ -234,20 +236,28 @@ def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
 
 
-def note_made_with(stated: object) -> None:
+class MadeWith(TypedDict, total=False):
+    """A plug-in with which a file was made, and its rows in use."""
+
+    name: str
+    distribution: str
+    version: str
+    rows: list[str]
+
+
+def note_made_with(stated: Iterable[MadeWith]) -> None:
     """Remember which plug-ins a file was made with (:func:`in_use`), for the message if a row is
     missing.
 
     The file may be untrusted, so only plain names and versions, which are safe in a message, are
     kept.
     """
-    for one in stated if isinstance(stated, list) else []:
-        known = one if isinstance(one, dict) else {}
+    for one in stated:
         words = [
-            str(known.get(name, "?")) for name in ("name", "distribution", "version")
+            str(one.get(name, "?")) for name in ("name", "distribution", "version")
         ]
-        if all(map(_WORD.fullmatch, words)) and isinstance(known.get("rows"), list):
-            _STATE.stated.update(dict.fromkeys(map(str, known["rows"]), words))
+        if all(map(_WORD.fullmatch, words)):
+            _STATE.stated.update(dict.fromkeys(one.get("rows", ()), words))
 
 
 def lacking(what: str, key: object) -> str:

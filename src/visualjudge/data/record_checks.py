@@ -26,9 +26,9 @@ from pydantic import (
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
 from visualjudge.core.tables import table_parts
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import read_file
 from visualjudge.vision.faults import stated_faults
 from visualjudge.vision.tasks import TASKS
@@ -188,7 +188,7 @@ def _validated(
     try:
         return validate(raw)
     except ValidationError as error:
-        place, reason = first_problem(error, raw)
+        place, reason = first_problem(error, shown=True)
         raise InvalidRecord(
             Problem(file, name, ".".join(place) or "record", reason)
         ) from None

@@ -8,17 +8,19 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Required, overload
 
 import orjson
+from typing_extensions import TypedDict
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import PACKED, Part, Place, bytes_of, image_at
-from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import UNKNOWN, Question
-from visualjudge.core.registry import note_made_with
+from visualjudge.core.registry import MadeWith, note_made_with
 from visualjudge.core.tables import is_remote
+from visualjudge.core.typed_records import record_of
 from visualjudge.core.untrusted import confined_path
 from visualjudge.dataset.json_form import QUESTIONS, read_questions
 from visualjudge.dataset.parquet_form import ParquetQuestions, question_files
@@ -40,23 +42,46 @@ META = "dataset.json"
 MEDIA = "media"
 CHANGED = "probe_"
 """Prefix of the names of images that a probe has changed."""
-_SCORE = {
-    "name": str,
-    "rule": str,
-    "tasks": (list, None),
-    "scale": (float, int),
-    "digits": int,
-}
-_KINDS = {
-    "version": str,
-    "seed": (int, None),
-    "options": dict,
-    "prompts": dict,
-    "counts": {"questions": int, "*": {"*": int}},
-    "undecidable": {"*": {"*": {"*": int}}},
-    "benchmark": {"name": str, "labels_only": bool, "scores": [_SCORE]},
-    "files": {"*": str},
-}
+
+
+class PublishedScore(TypedDict, total=False):
+    """A score that a benchmark publishes; see :mod:`visualjudge.analysis.figures.published`."""
+
+    name: str
+    rule: Required[str]
+    tasks: list[str] | None
+    scale: float
+    digits: int
+
+
+class StatedBenchmark(TypedDict, total=False):
+    """The published benchmark that a dataset is."""
+
+    name: str
+    labels_only: bool
+    scores: list[PublishedScore]
+
+
+class StatedCounts(TypedDict, total=False):
+    """Numbers of questions, in all and by what they are."""
+
+    questions: int
+    by_task: dict[str, int]
+    by_question_type: dict[str, int]
+
+
+class DatasetMeta(TypedDict, total=False):
+    """What is read of ``dataset.json``; it may come from a stranger."""
+
+    version: str
+    seed: int | None
+    options: Json
+    prompts: Json
+    counts: StatedCounts
+    undecidable: dict[str, dict[str, dict[str, int]]]
+    benchmark: StatedBenchmark
+    files: dict[str, str]
+    plugins: list[MadeWith]
 
 
 @dataclass(frozen=True)
@@ -91,7 +116,7 @@ class Dataset:
 
     root: Path
     questions: Sequence[Question]
-    meta: Fields
+    meta: DatasetMeta
     digest: str | None = None
 
     def __len__(self) -> int:
@@ -194,15 +219,14 @@ class Dataset:
     @property
     def checksum(self) -> str | None:
         """SHA-256 of ``questions.json`` as ``dataset.json`` states it."""
-        stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
-        return stated
+        return self.meta.get("files", {}).get(QUESTIONS)
 
     @property
-    def benchmark(self) -> Fields:
+    def benchmark(self) -> StatedBenchmark:
         """The ``benchmark`` entry of ``dataset.json``, for a published benchmark; otherwise
         empty.
         """
-        return dict(self.meta.get("benchmark", {}))
+        return self.meta.get("benchmark", {})
 
     @property
     def labels_only(self) -> bool:
@@ -295,7 +319,7 @@ def questions_file(root: Path) -> Path:
     return files[0] if files else root / QUESTIONS
 
 
-def read_meta(root: Path) -> Json:
+def read_meta(root: Path) -> DatasetMeta:
     """Read ``dataset.json``.
 
     Raises
@@ -312,7 +336,7 @@ def read_meta(root: Path) -> Json:
     for name in () if is_remote(root) else (META, QUESTIONS):
         if (root / name).is_file():
             confined_path(root, name)
-    meta: Json = remote or jsons.read(root / META, "description")
-    jsons.check_kinds(str(root / META), meta, _KINDS)
-    note_made_with(meta.get("plugins"))
+    content = remote or jsons.read(root / META, "description")
+    meta = record_of(DatasetMeta, content, root / META)
+    note_made_with(meta.get("plugins", ()))
     return meta

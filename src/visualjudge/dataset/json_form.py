@@ -16,7 +16,6 @@ from pydantic import TypeAdapter, ValidationError, with_config
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import (
     LETTERS,
     TIES,
@@ -26,6 +25,7 @@ from visualjudge.core.records import (
     Question,
     Spans,
 )
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import open_file
 
 QUESTIONS = "questions.json"
@@ -35,7 +35,7 @@ LAST = b"\n]\n"
 """Bytes before the first question, between questions, and after the last one."""
 LARGEST_NUMBER = 1e15
 _FIELDS = tuple(item.name for item in fields(Question))
-_OPTIONAL = ("features", "spans", "ties", "probe", "faults", "criteria")
+_OPTIONAL = ("features", "spans", "ties", "probe", "faults", "criteria", "votes")
 for _record in (Question, OptionFeatures, Probe):
     with_config(allow_inf_nan=False)(_record)
 _QUESTION = TypeAdapter(Question)

@@ -20,8 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Mask
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import confined_path
 from visualjudge.vision.predictions import (
     Prediction,

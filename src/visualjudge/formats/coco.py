@@ -26,6 +26,7 @@ from visualjudge.core.errors import (
     in_field,
 )
 from visualjudge.core.records import Size, Xyxy
+from visualjudge.core.typed_records import record_of
 from visualjudge.formats.class_names import whole
 from visualjudge.formats.geometry import exif_hint, hull, other_size, turned
 from visualjudge.formats.pairing import ByKey, file_below, folder_at, normal
@@ -317,8 +318,8 @@ def _by_own_tables(
         warn_once(pred, f"is no category of {truth.file.name}", foreign)
     own = {}
     for k, raw in enumerate(content.get("images") or ()):
-        jsons.check_kinds(f"{pred}: images[{k}]", raw, dict)
-        own[whole(raw.get("id"))] = _name_of(raw)
+        image = record_of(jsons.Json, raw, f"{pred}: images[{k}]")
+        own[whole(image.get("id"))] = _name_of(image)
     joined: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for number, rows in results.items():
         name = own.get(number)

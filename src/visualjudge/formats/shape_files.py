@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from visualjudge.core.errors import (
     DataError,
@@ -26,8 +27,9 @@ from visualjudge.core.errors import (
     UsageError,
     of_format,
 )
-from visualjudge.core.jsons import check_kinds
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import Mask, Size
+from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.formats.class_names import class_name
 from visualjudge.formats.geometry import hull, turned
 from visualjudge.formats.pairing import (
@@ -335,10 +337,19 @@ def _json_files(folder: Path, _predicted: bool) -> Records:
         raise UsageError(f"{folder}: contains no .json file{hint}")
     for path in paths:
         inner = PurePosixPath(path.stem)
-        record = read_json(path)
-        check_kinds(str(path), record, dict)
+        record = record_of(Json, read_json(path), path)
         name = inner.stem if inner.suffix.lower() in IMAGE_SUFFIXES else path.stem
         yield name, str(path), record
+
+
+class _Work(TypedDict, total=False):
+    """What a person or a model has done on a task of Label Studio."""
+
+    result: Rows
+
+
+class _Named(TypedDict):
+    name: str
 
 
 def _tasks(path: Path, predicted: bool) -> Records:
@@ -368,10 +379,9 @@ def _tasks(path: Path, predicted: bool) -> Records:
         ).stem
         name = stem[9:] if len(stem) > 9 and stem[8] == "-" else stem
         field = "predictions" if predicted else "annotations"
-        check_kinds(
-            f"{path}: [{k}]: {field}", record.get(field) or [], [{"result": [dict]}]
-        )
-        done = [one for one in record.get(field) or () if not one.get("was_cancelled")]
+        where = f"{path}: [{k}]: {field}"
+        tasks = record_of(list[_Work], record.get(field) or [], where)
+        done = [one for one in tasks if not one.get("was_cancelled")]
         waiting += [] if done else [f"[{k}] ({address})"]
         yield name, f"{path}: [{k}] ({address})", done if done or predicted else None
     if not predicted:
@@ -386,8 +396,8 @@ def _items(path: Path, _predicted: bool) -> Records:
     content = read_json(path)
     try:
         classes = content["categories"]["label"]["labels"]
-        check_kinds(f"{path}: categories.label.labels", classes, [{"name": str}])
-        labels = [row["name"] for row in classes]
+        where = f"{path}: categories.label.labels"
+        labels = [row["name"] for row in record_of(list[_Named], classes, where)]
         return [
             (
                 PurePosixPath(str(item["id"])).name,

@@ -19,6 +19,7 @@ from visualjudge.core.errors import (
     UsageError,
 )
 from visualjudge.core.jsons import DEEPEST_JSON, LONGEST_RECORD, is_deep
+from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import open_file, read_file
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() == ".json":
         content = read_json(path)
         rows = list(content.values()) if isinstance(content, dict) else content
-        jsons.check_kinds(str(path), rows, [dict])
-        return rows
+        return record_of(Rows, rows, path)
     return list(table_rows(path))
 
 
@@ -98,8 +98,7 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(_lines(path), 1):
             if line.strip():
                 value = jsons.lenient(line, str(path), number)
-                jsons.check_kinds(f"{path}: line {number}", value, dict)
-                yield value
+                yield record_of(jsons.Json, value, f"{path}: line {number}")
     elif suffix in (".csv", ".tsv"):
         yield from _separated(path, "\t" if suffix == ".tsv" else ",")
     else:

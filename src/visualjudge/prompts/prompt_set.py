@@ -141,15 +141,15 @@ def prompt_set(
     return chosen
 
 
-def _folder(given_value: str) -> str:
-    folder = Path(given_value)
+def _folder(path: str) -> str:
+    folder = Path(path)
     if not folder.is_dir():
         raise UsageError(
-            f"--prompts must be a version such as v2 or a folder, got {given_value!r}"
+            f"--prompts must be a version such as v2 or a folder, got {path!r}"
         )
     if not any((folder / _HOME).rglob("v*.yaml")):
         raise UsageError(
-            f"--prompts {given_value}: no asset found; expected files such as questions/layout/v1.yaml"
+            f"--prompts {path}: no asset found; expected files such as questions/layout/v1.yaml"
         )
     return str(folder.resolve())
 

@@ -22,8 +22,8 @@ from pydantic import (
 
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.core.jsons import Json
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import LETTERS, QuestionType
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.yamls import read_yaml
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.faults import kinds_of

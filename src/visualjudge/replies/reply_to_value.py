@@ -189,8 +189,8 @@ def _in_marks(spoken: str, clean: str, asked: Asked, last_paragraph: int) -> Mar
         marked = statements(clean, asked, since, until) + marked
         until = since
         marks = marks_of(spoken, clean, [mark for mark, _ in marked], asked, since)
-        if (found_value := _last(clean, marks, asked, since)) is not None:
-            return found_value
+        if (mark := _last(clean, marks, asked, since)) is not None:
+            return mark
     if marks:
         return replace(marks[-1], cause="unknown option")
     alone = [mark for mark, whole in marked if whole]
@@ -220,7 +220,7 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
         return None
     last = deciding[-1]
     line = clean.rfind("\n", 0, last.start) + 1
-    said_value = (last.value, last.cause)
+    answer = (last.value, last.cause)
     listed = _ITEM.match(clean, line, last.start)
     begin = -1 if listed else clean.rfind("\n\n", 0, last.start)
     if begin < since:
@@ -228,7 +228,7 @@ def _last(clean: str, marks: list[Mark], asked: Asked, since: int) -> Mark | Non
     rivals = [
         mark
         for mark in deciding
-        if mark.start > begin and (mark.value, mark.cause) != said_value
+        if mark.start > begin and (mark.value, mark.cause) != answer
     ]
     final = (
         asked.kind == "scoring"

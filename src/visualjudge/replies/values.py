@@ -82,28 +82,28 @@ def stated(phrase: Sequence[Word], asked: Asked) -> Stated | None:
     Only words that change no answer may lead it (labels, nouns, fillers), and it must end where it
     ends: at a mark, or before a reason.
     """
-    kept_value = without_scale(phrase, asked)
-    at = _lead(kept_value, asked)
+    wording = without_scale(phrase, asked)
+    at = _lead(wording, asked)
     if any(word.text == "?" for word in phrase) or at is None:
         return None
     answer = {"scoring": _score, "ranking": order_of}.get(asked.kind, _letter)(
-        kept_value[at:], asked
+        wording[at:], asked
     )
     if answer is None:
         return None
     value, cause, stop = answer
-    while at + stop < len(kept_value) and kept_value[at + stop].text in _CLOSE:
+    while at + stop < len(wording) and wording[at + stop].text in _CLOSE:
         stop += 1
-    lead = kept_value[:at]
-    rest = kept_value[at + stop :]
-    end = kept_value[at + stop - 1].end
+    lead = wording[:at]
+    rest = wording[at + stop :]
+    end = wording[at + stop - 1].end
     label = next(
         (n for n, word in enumerate(lead) if word.of(*_LABELS[asked.kind])), len(lead)
     )
     labelled = any(
         word.text in ":=-–—→\n" or word.of("is") for word in lead[label + 1 :]
     )
-    return Stated(value, cause, kept_value[at].start, end, lead, rest, labelled)
+    return Stated(value, cause, wording[at].start, end, lead, rest, labelled)
 
 
 def is_label(phrase: Sequence[Word], asked: Asked) -> bool:

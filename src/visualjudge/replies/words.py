@@ -97,11 +97,9 @@ def words(
 
 
 def _word(match: re.Match[str], text: str, asked: Asked) -> Word:
-    said_value = match[1]
+    token = match[1]
     (start, end) = match.span(1)
-    lowered, number, letter = (_alone if len(said_value) < 40 else _alone.__wrapped__)(
-        said_value
-    )
+    lowered, number, letter = (_alone if len(token) < 40 else _alone.__wrapped__)(token)
     if lowered in asked.names:
         return Word(lowered, start, end, asked.names[lowered])
     if not letter or _is_part(text, start, end, asked.letters):

@@ -22,6 +22,7 @@ from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.question_storage import columns
 from visualjudge.judges.base import ORDERS, Ask, Key
 from visualjudge.options import RunSettings
+from visualjudge.prompts.rubric import Rubric
 from visualjudge.runs.budget import PAID, Prices, Spending
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import image_size
@@ -241,6 +242,8 @@ LARGEST_TOKENS = 1600
 REPLY_TOKENS = 8
 # Tokens of an answer in JSON after a few sentences of reasons.
 REASONED_TOKENS = 120
+# Tokens of a criterion's name and value.
+CRITERION_TOKENS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +264,18 @@ def image_tokens(width: int, height: int) -> int:
 
 
 def estimate(
-    dataset: Dataset, asks: Iterable[Ask], prices: Prices, *, reasons: bool = False
+    dataset: Dataset,
+    asks: Iterable[Ask],
+    prices: Prices,
+    *,
+    reasons: bool = False,
+    rubric: Rubric | None = None,
 ) -> Estimate:
-    """Count what ``asks`` would send; with ``reasons``, replies give reasons before the answer."""
+    """Count what ``asks`` would send; with ``reasons``, replies give reasons before the answer, with
+    a ``rubric`` its criteria too.
+    """
     sizes: dict[str, int] = {}
-    calls = images = tokens = 0
+    calls = images = tokens = criteria = 0
     for ask in asks:
         calls += 1
         images += len(ask.question.images)
@@ -274,6 +284,11 @@ def estimate(
                 height, width = image_size(dataset.image(name))
                 sizes[name] = image_tokens(width, height)
             tokens += sizes[name]
-        tokens += round(len(ask.question.prompt) / CHARS_PER_TOKEN)
+        text = ask.question.prompt
+        if rubric is not None:
+            text += rubric.text(ask.question)
+            criteria += len(rubric.of(ask.question))
+        tokens += round(len(text) / CHARS_PER_TOKEN)
     out = (REASONED_TOKENS if reasons else REPLY_TOKENS) * calls
+    out += CRITERION_TOKENS * criteria
     return Estimate(calls, images, len(sizes), tokens, out, prices.of(tokens, out))

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from typing_extensions import TypedDict
+
 from visualjudge.clients.reply_fields import whole_output
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Fields, Json
@@ -25,12 +27,26 @@ SILENT = 8
 MOST = 2**53
 # Field of a verdict's line with the tokens paid for, if they differ from ``usage``.
 PAID = "paid"
-# Types of a manifest's fields on cost, for :func:`~visualjudge.core.jsons.check_kinds`.
-KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
 _PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
 _TOTAL = ("total_tokens", "total_token_count")
 _THINKING = ("reasoning_tokens",)
+
+
+class StatedTotal(TypedDict, total=False):
+    """What a run has spent, by its manifest: fields of :class:`Spending`."""
+
+    tokens_in: int
+    tokens_out: int
+    tokens_thinking: int
+    cost: float | None
+
+
+class StatedCost(TypedDict, total=False):
+    """The fields on cost of a manifest: of :class:`Prices` and :class:`Spending`."""
+
+    prices: dict[str, float]
+    total: StatedTotal
 
 
 def token_counts(usage: Fields | None) -> tuple[int | None, int | None]:
@@ -182,7 +198,7 @@ def paid_for(usages: Iterable[Any]) -> Spending:
     return paid
 
 
-def spent_before(paid: Spending, manifest: Fields) -> Spending:
+def spent_before(paid: Spending, manifest: StatedCost) -> Spending:
     """Return what earlier invocations of a run spent.
 
     Parameters

@@ -10,15 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from typing_extensions import TypedDict
+
 from visualjudge.clients.masked_secrets import environment_secrets
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Verdict
-from visualjudge.core.registry import note_made_with
+from visualjudge.core.registry import MadeWith, note_made_with
+from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import confined_target, open_file
 from visualjudge.judges.base import Key
-from visualjudge.runs.budget import KINDS
+from visualjudge.judges.question_judge import Schema
+from visualjudge.runs.budget import StatedCost
 from visualjudge.runs.journal import Journal, read_lines
 from visualjudge.runs.verdicts import VerdictLine, verdict_of
 
@@ -32,51 +36,74 @@ REMOTE = re.compile(r"\w\w+:/|//|\\\\")
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
 
 
-def excluded_raters(manifest: Fields) -> frozenset[str]:
+class Asked(TypedDict, total=False):
+    """The dataset of a run: its path, and the SHA-256 of its questions."""
+
+    path: str | None
+    checksum: str | None
+
+
+class People(TypedDict, total=False):
+    """The raters of a run, and those whom its rules exclude."""
+
+    raters: list[str]
+    excluded: list[str]
+
+
+Counts = dict[str, int]
+
+
+class Manifest(StatedCost, total=False):
+    """What is read of ``run.json``; it may come from a stranger."""
+
+    backend: str | None
+    model: str | None
+    judge: str | None
+    base_url: str | None
+    dataset: Asked
+    dataset_checksum: str | None
+    media_checksum: str | None
+    parameters: Json | None
+    schema: Schema | None
+    swap: bool | None
+    repeats: int | None
+    limit: int | None
+    asked: int | None
+    unasked: int | None
+    missing: int | None
+    simulated: bool | None
+    order_shown: bool | None
+    started: str | None
+    finished: str | None
+    stopped: str | None
+    statuses: Counts
+    causes: Counts
+    identity: Rows
+    changes: Rows
+    people: People
+    plugins: list[MadeWith]
+
+
+def excluded_raters(manifest: Manifest) -> frozenset[str]:
     """Return the raters whose answers are excluded by rules stated in the run beforehand."""
-    people = manifest.get("people")
-    names = people.get("excluded") if isinstance(people, Mapping) else None
-    return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
+    return frozenset(manifest.get("people", {}).get("excluded", ()))
 
 
-_TEXT = (str, None)
-_NUMBER = (int, None)
-_FLAG = (bool, None)
-_KINDS = {
-    **dict.fromkeys(
-        ("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"),
-        _TEXT,
-    ),
-    **dict.fromkeys(("started", "finished", "stopped"), _TEXT),
-    **dict.fromkeys(("asked", "unasked", "limit", "repeats", "missing"), _NUMBER),
-    **dict.fromkeys(("swap", "simulated"), _FLAG),
-    "statuses": {"*": int},
-    "causes": {"*": int},
-    **KINDS,
-    "dataset": (dict, str),
-    "parameters": (dict, None),
-    "changes": [dict],
-}
-
-
-def stated_dataset(manifest: Fields) -> str | None:
+def stated_dataset(manifest: Manifest) -> str | None:
     """Return the dataset's path as stated in a run's manifest, or None."""
-    stated = manifest.get("dataset")
-    path = stated.get("path") if isinstance(stated, Mapping) else stated
-    return path if isinstance(path, str) and path else None
+    return manifest.get("dataset", {}).get("path") or None
 
 
-def stated_checksum(manifest: Fields) -> str | None:
+def stated_checksum(manifest: Manifest) -> str | None:
     """Return the SHA-256 of the questions.json that a run was asked from, or None if its manifest
     does not state it.
     """
-    stated = manifest.get("dataset")
-    nested = stated.get("checksum") if isinstance(stated, Mapping) else None
+    nested = manifest.get("dataset", {}).get("checksum")
     return nested or manifest.get("dataset_checksum") or None
 
 
 def check_questions(
-    run: Path, manifest: Fields, digest: str | None, *, named: bool
+    run: Path, manifest: Manifest, digest: str | None, *, named: bool
 ) -> str | None:
     """Return a message if a ``run`` is used with questions other than those it was asked, else
     None.
@@ -130,7 +157,7 @@ class RunFolder:
         """``run.json``; it need not exist."""
         return confined_target(self.path, RUN, of=_OF)
 
-    def manifest(self) -> Json:
+    def manifest(self) -> Manifest:
         """``run.json``; empty if the file does not exist.
 
         Raises
@@ -141,10 +168,11 @@ class RunFolder:
         if not self.manifest_path.is_file():
             return {}
         hint = "; delete it and judge with --resume"
-        found = jsons.read(self.manifest_path, "manifest", hint)
-        jsons.check_kinds(str(self.manifest_path), found, _KINDS)
-        note_made_with(found.get("plugins"))
-        manifest: Json = found
+        content = jsons.read(self.manifest_path, "manifest", hint)
+        if isinstance(content, dict) and isinstance(content.get("dataset"), str):
+            content["dataset"] = {"path": content["dataset"]}  # as 0.1 wrote it
+        manifest = record_of(Manifest, content, self.manifest_path)
+        note_made_with(manifest.get("plugins", ()))
         return manifest
 
     def dataset_path(self, named: str | Path | None = None) -> Path:

@@ -22,15 +22,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.staticfiles import StaticFiles
 
-from visualjudge.core.answers import has_answer
+from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
+from visualjudge.core.typed_records import first_problem
 from visualjudge.dataset.fault_truth import shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
@@ -151,6 +156,8 @@ class Pages:
         read: dict[str, Callable[[Request], Any]] = {
             "/": self.home,
             "/progress": self.progress,
+            "/open/{digest}": self.open,
+            "/open/{digest}/{identity}": self.open,
             "/d/{slug}": self.grid,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
@@ -194,20 +201,30 @@ class Pages:
         return json_response({"lines": self.site.indexing()})
 
     def run(self, request: Request) -> Response:
-        """Show one run with its newest replies."""
+        """Show one run with its newest replies, or with the failed ones (``failed``: the cause,
+        empty for all) from ``start``.
+        """
         place = self._run(request)
         verdicts = self.site.verdicts_of(place)
-        shown = []
-        if place.dataset and verdicts:
-            study = self.site.shelf(place.dataset).study
-            latest = list(verdicts.latest(MOST_REPLIES))
-            asked = {
-                q.id: q for _, q in study.questions(verdict.id for verdict in latest)
-            }
-            shown = [
-                views.reply_of(place, v, asked[v.id]) for v in latest if v.id in asked
-            ]
-        return page("run.html.j2", r=self.site.state(place), replies=shown)
+        cause = request.query_params.get("failed")
+        start = _whole(request.query_params.get("start"), 0)
+        replies = []
+        if verdicts:
+            if cause is None:
+                read = list(verdicts.latest(MOST_REPLIES))
+            else:
+                read = list(verdicts.failures(cause, start, MOST_REPLIES))
+            names = {verdict.id for verdict, _ in read}
+            asked = {one.id: one for _, one in verdicts.study.questions(names)}
+            replies = [views.reply_of(place, *one, asked[one[0].id]) for one in read]
+        return page(
+            "run.html.j2",
+            r=self.site.state(place),
+            replies=replies,
+            cause=cause,
+            start=start,
+            more=start + MOST_REPLIES if len(replies) == MOST_REPLIES else None,
+        )
 
     def state(self, request: Request) -> Response:
         """Return the part of a page that shows the state of a run, to replace it."""
@@ -225,6 +242,37 @@ class Pages:
                 "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
             }
         )
+
+    def open(self, request: Request) -> Response:
+        """Redirect from an address of :mod:`visualjudge.core.addresses`."""
+        place = self.site.dataset_named(request.path_params["digest"])
+        if place is None:
+            raise HTTPException(
+                404,
+                "no dataset with these questions is open; start the studio with its folder",
+            )
+        query = [
+            (self._own_name(place, name), value)
+            for name, value in request.query_params.multi_items()
+        ]
+        identity = request.path_params.get("identity")
+        page_of = "" if identity is None else f"/q/{quote(identity, safe='')}"
+        return RedirectResponse(f"/d/{place.slug}{page_of}?{urlencode(query)}")
+
+    def _own_name(self, place: DatasetPlace, name: str) -> str:
+        """Return the name of a filter here, where two runs' folders may have one name."""
+        result, dot, run = name.partition(".")
+        if not dot:
+            return name
+        runs = self.site.places.runs_of(place.slug)
+        slugs = [one.slug for one in runs if address_name(one.root) == run]
+        if len(slugs) != 1:
+            raise HTTPException(
+                404,
+                f"{len(slugs)} open runs on {place.name} are in a folder {run}; start the studio "
+                "with the one that is meant",
+            )
+        return f"{result}.{slugs[0]}"
 
     # ---------------------------------------------------------------- the grid
 
@@ -397,7 +445,7 @@ class Pages:
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
         replies = [
-            views.reply_of(run, verdict, question)
+            views.reply_of(run, *verdict, question)
             for run, verdicts in shelf.runs
             for verdict in verdicts.of_question(row)
         ]
@@ -418,7 +466,7 @@ class Pages:
             same=views.related(shelf, row, _OF_PAIR),
             expected=EXPECTED[question.probe.design] if question.probe else "",
             mark=shelf.working.marks().get(question.id, UNMARKED),
-            answered=has_answer(question),
+            answered=question.has_answer,
             margin=difference_of(question),
         )
 

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.studio.study import FACETS, MARGIN_NAMES, Study
-from visualjudge.studio.verdicts import CONSISTENCY, NO_WRONG, OUTCOMES, RunVerdicts
+from visualjudge.studio.verdicts import (
+    CONSISTENCY,
+    NO_WRONG,
+    OUTCOMES,
+    REASONS,
+    RunVerdicts,
+)
 from visualjudge.studio.working_sets import Marked
 from visualjudge.vision.encodings import encoding_title
 
@@ -32,7 +38,7 @@ TITLES = {
     "answer": "Answer",
 }
 # Facets of a run; its slug follows a dot.
-OF_RUNS = ("outcome", "order", "wrong_difference")
+OF_RUNS = ("outcome", "order", "reason", "wrong_difference")
 WRONG_DIFFERENCE = "Largest wrong difference"
 UNTAGGED = "(no tag)"
 MOST_VALUES = 12
@@ -136,9 +142,14 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
     """Return the facets of one run."""
     at = f"o{run.number}"
     wrong = [*((name,) for name in MARGIN_NAMES[:NO_WRONG]), ()]
+    reasons = [
+        tuple(name for bit, name in enumerate(REASONS) if code >> bit & 1)
+        for code in range(2 ** len(REASONS))
+    ]
     rows = (
         ("outcome", "Outcome", "outcome", 0, [(one,) for one in OUTCOMES]),
         ("order", "Both orders", "consistency", 0, [(one,) for one in CONSISTENCY]),
+        ("reason", "Right, and why", "reasons", 0, reasons),
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
     return [

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.jsons import Fields
 from visualjudge.core.outputs import default_cache_dir
-from visualjudge.dataset.folder import META, questions_file, read_meta
+from visualjudge.dataset.folder import META, DatasetMeta, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import (
     REMOTE,
     RUN,
+    Manifest,
     RunFolder,
     distinct_names,
     stated_checksum,
@@ -37,13 +37,12 @@ class DatasetPlace:
     slug: str
     name: str
     root: Path
-    meta: Fields
+    meta: DatasetMeta
 
     @property
     def checksum(self) -> str | None:
         """Return the SHA-256 of ``questions.json`` that ``dataset.json`` states."""
-        stated: str | None = self.meta.get("files", {}).get(QUESTIONS)
-        return stated
+        return self.meta.get("files", {}).get(QUESTIONS)
 
     @property
     def labels_only(self) -> bool:
@@ -60,7 +59,7 @@ class RunPlace:
     root: Path
     dataset: str | None
 
-    def info(self) -> Fields:
+    def info(self) -> Manifest:
         """Return the current ``run.json``; empty if it cannot be read."""
         return _info(self.root)
 
@@ -85,13 +84,8 @@ def cache_home() -> Path:
 def slug_of(root: Path) -> str:
     """Return a readable name for addresses and cache files, distinct for each folder."""
     resolved = root.resolve()
-    readable = (
-        re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
-    )
-    digest = hashlib.sha256(
-        str(resolved).encode("utf-8", "surrogateescape")
-    ).hexdigest()[:8]
-    return f"{readable}-{digest}"
+    path = str(resolved).encode("utf-8", "surrogateescape")
+    return f"{address_name(resolved)}-{hashlib.sha256(path).hexdigest()[:8]}"
 
 
 def find_places(folders: Sequence[str | Path]) -> Places:
@@ -103,7 +97,7 @@ def find_places(folders: Sequence[str | Path]) -> Places:
         If a folder does not exist or holds nothing to show.
     """
     datasets: dict[Path, DatasetPlace] = {}
-    runs: dict[Path, Fields] = {}
+    runs: dict[Path, Manifest] = {}
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder")
@@ -157,7 +151,7 @@ def _children(folder: Path) -> list[Path]:
     return [entry for entry in named if not entry.is_symlink() and entry.is_dir()]
 
 
-def _asked(info: Fields, datasets: Mapping[Path, DatasetPlace]) -> str | None:
+def _asked(info: Manifest, datasets: Mapping[Path, DatasetPlace]) -> str | None:
     """Return the slug of a run's dataset by its path, else by its checksum, since folders move."""
     stated = stated_dataset(info)
     checksum = stated_checksum(info)
@@ -171,7 +165,7 @@ def _asked(info: Fields, datasets: Mapping[Path, DatasetPlace]) -> str | None:
     return next(same, None)
 
 
-def _named_by(info: Fields) -> DatasetPlace | None:
+def _named_by(info: Manifest) -> DatasetPlace | None:
     """Return the dataset that only a run names, if the run states its checksum."""
     stated = stated_dataset(info)
     checksum = stated_checksum(info)
@@ -203,7 +197,7 @@ def _is_run(folder: Path) -> bool:
         return False
 
 
-def _info(run: Path) -> Fields:
+def _info(run: Path) -> Manifest:
     try:
         return RunFolder(run).manifest()
     except (DataError, OSError):

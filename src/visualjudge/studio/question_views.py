@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visualjudge.core.answers import has_answer, is_right, is_usable
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question, Verdict
@@ -88,7 +87,7 @@ def options(question: Question) -> list[Option]:
     """Return the options in stored order."""
     images = option_images(question)
     texts = option_texts(question)
-    best = str(question.answer)[:1] if has_answer(question) else ""
+    best = str(question.answer)[:1] if question.has_answer else ""
     letters = LETTERS if question.question_type != "scoring" else " "
     known = zip(
         question.final_scores, question.sources, question.annotation_ids, strict=True
@@ -278,7 +277,9 @@ class Reply:
     tokens: str
 
 
-def reply_of(place: RunPlace, verdict: Verdict, question: Question) -> Reply:
+def reply_of(
+    place: RunPlace, verdict: Verdict, outcome: str, question: Question
+) -> Reply:
     """Return a verdict as it is shown."""
     text = (verdict.raw_response or "")[:LONGEST_REPLY]
     start, stop, rule, value = reading(text, question, verdict.order)
@@ -287,7 +288,7 @@ def reply_of(place: RunPlace, verdict: Verdict, question: Question) -> Reply:
     return Reply(
         place.name,
         verdict,
-        outcome(question, verdict),
+        outcome,
         asked(verdict),
         text[:start],
         text[start:stop],
@@ -356,16 +357,3 @@ def places(
                 box = [v * side / WHOLE for v, side in zip(value, sides, strict=True)]
                 boxes.append({"box": box, "title": f"{reply.judge}: {spaced(name)}"})
     return boxes
-
-
-def outcome(question: Question, verdict: Verdict) -> str:
-    """Return the outcome of a verdict: right, wrong, failed, cannot tell, or no right answer if the
-    question has none.
-    """
-    if verdict.status == "cannot_tell":
-        return "cannot tell"
-    if not is_usable(question, verdict):
-        return "failed"
-    if not has_answer(question):
-        return "no right answer"
-    return "right" if is_right(question, verdict) else "wrong"

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from visualjudge.core.addresses import dataset_name
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.jsons import Fields
 from visualjudge.core.workers import Workers
@@ -95,6 +96,15 @@ class Site:
             raise self._indexing[slug] or StillIndexing(READING if whole else OPENS)
         with self._opening:
             return self._shelves.get(slug) or self._open(self.datasets[slug])
+
+    def dataset_named(self, name: str) -> DatasetPlace | None:
+        """Return the dataset with this :func:`dataset_name`, or None."""
+        for place in self.places.datasets:
+            shelf = self._shelves.get(place.slug)
+            read = shelf.study.checksum if shelf else None
+            if dataset_name(place.checksum or read or "") == name:
+                return place
+        return None
 
     def opened(self, slug: str) -> Shelf | None:
         """Return the dataset like :meth:`shelf`, or None if it is not open (yet)."""

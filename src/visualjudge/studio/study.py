@@ -23,7 +23,6 @@ from typing import Any
 
 import orjson
 
-from visualjudge.core.answers import has_answer
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
@@ -38,7 +37,7 @@ from visualjudge.dataset.json_form import (
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.tasks import TASKS
 
-FORMAT = "1.1.4"
+FORMAT = "1.2.0"
 NONE = "(none)"
 # Size in bytes above which questions are read by other processes, while pages are served.
 LARGE = 32 * 2**20
@@ -86,12 +85,14 @@ CREATE TABLE run (number INTEGER PRIMARY KEY, slug TEXT UNIQUE, stamp TEXT, size
     last INTEGER);
 CREATE TABLE verdict (number INTEGER PRIMARY KEY, run INTEGER, row INTEGER, turned INTEGER,
     repeat INTEGER, start INTEGER, checks INTEGER, status INTEGER, cause TEXT, value TEXT,
-    usable INTEGER, right INTEGER, wrong REAL, UNIQUE (run, row, turned, repeat));
+    usable INTEGER, right INTEGER, wrong REAL, reason INTEGER,
+    UNIQUE (run, row, turned, repeat));
 CREATE INDEX of_run ON verdict (run, start);
 CREATE VIRTUAL TABLE replies USING fts5(words, {_TOKENS});
 CREATE TABLE outcome (run INTEGER, row INTEGER, outcome INTEGER, consistency INTEGER,
     asked INTEGER, answered INTEGER, right INTEGER, failed INTEGER, share REAL,
-    wrong REAL, of_wrong INTEGER, PRIMARY KEY (run, row)) WITHOUT ROWID;
+    wrong REAL, of_wrong INTEGER, reasons INTEGER,
+    PRIMARY KEY (run, row)) WITHOUT ROWID;
 CREATE TABLE mark (row INTEGER PRIMARY KEY, star INTEGER, tag INTEGER, note INTEGER);
 """
 Rows = list[tuple[Any, ...]]
@@ -357,7 +358,7 @@ def _row(record: bytes, question: Question) -> _Row:
             difference_of(question),
             len(question.final_scores),
             changed,
-            not has_answer(question),
+            not question.has_answer,
         ),
         _values(question),
     )
@@ -446,7 +447,7 @@ def _distinct(values: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _answer(question: Question) -> str:
-    if not has_answer(question):
+    if not question.has_answer:
         return NONE
     if isinstance(question.answer, str):
         return question.answer

@@ -10,10 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
-from visualjudge.core.answers import has_answer, is_right, is_usable
-from visualjudge.core.records import LETTERS, Question, QuestionType, Status, Verdict
+from visualjudge.core.records import QuestionType, Status, Verdict
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.verdicts import verdict_of
+from visualjudge.runs.verdicts import VerdictLine, verdict_of
 from visualjudge.studio.study import MARGINS, Study, storing, words_of
 
 OUTCOMES = (
@@ -32,33 +31,49 @@ CONSISTENCY = (
     "not answered in both orders",
 )
 STATUSES = get_args(Status)
-# Maximum length in characters of a failure's cause.
-LONGEST_CAUSE = 80
 _BATCH = 2000
 _UNSURE = STATUSES.index("cannot_tell")
 _LEAN = "(value = 'A') - (value = 'B')"
 # Code of a question on which no verdict puts two options in the wrong order.
 NO_WRONG = len(MARGINS) + 1
 _WRONG_CODE = " + ".join(f"(wrong >= {margin})" for margin in MARGINS)
+# Values of "right, and for the right reason?" by bit; a question has those of all its verdicts.
+REASONS = (
+    "right, right reason",
+    "right, wrong reason",
+    "wrong, right reason",
+    "wrong, wrong reason",
+)
+_REASONS = " | ".join(
+    f"(max(reason = {reason} AND right = {right}) << {bit})"
+    for bit, (right, reason) in enumerate(((1, 1), (1, 0), (0, 1), (0, 0)))
+)
 # The verdicts that a report counts: not on copies made by probes, nor to check a rater.
 _COUNTED = "FROM verdict JOIN question USING (row) WHERE run = ? AND NOT checks AND NOT changed"
 # One order agrees with the other if the majority of repeats leans the same way; a tie is its own.
+# A share of scores is of those that could be read, as in the report.
 _SUM_UP = f"""
 INSERT OR REPLACE INTO outcome
 SELECT run, row,
     CASE WHEN failed THEN 4 WHEN asked = unsure THEN 5 WHEN open_ended THEN 6
         WHEN rights = asked - unsure THEN 1 WHEN rights = 0 THEN 3 ELSE 2 END,
-    CASE WHEN asked_ba = 0 OR asked_ba = asked THEN 0 WHEN read_ab = 0 OR read_ba = 0 THEN 3
+    CASE WHEN NOT ordered OR asked_ba = 0 OR asked_ba = asked THEN 0
+        WHEN read_ab = 0 OR read_ba = 0 THEN 3
         WHEN (lean_ab > 0) - (lean_ab < 0) = (lean_ba > 0) - (lean_ba < 0) THEN 1 ELSE 2 END,
-    iif(open_ended, 0, asked), iif(open_ended, 0, answered), rights, failed,
-    iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG})
-FROM (SELECT run, row, open_ended, count(*) AS asked, sum(usable) AS answered,
-        sum(status = {_UNSURE}) AS unsure, sum(NOT usable AND status <> {_UNSURE}) AS failed,
-        sum(right) AS rights, max(wrong) AS wrong,
+    iif(open_ended, 0, iif(options = 1, answered, asked)), iif(open_ended, 0, answered), rights,
+    failed, iif(open_ended, NULL, rights * 1.0 / asked), wrong, ifnull({_WRONG_CODE}, {NO_WRONG}),
+    ifnull(reasons, 0)
+FROM (SELECT run, row, open_ended, options, ? AS ordered, count(*) AS asked,
+        sum(usable) AS answered, sum(status = {_UNSURE}) AS unsure,
+        sum(NOT usable AND status <> {_UNSURE}) AS failed,
+        sum(right) AS rights, max(wrong) AS wrong, {_REASONS} AS reasons,
         sum(turned) AS asked_ba, sum(usable AND NOT turned) AS read_ab,
         sum(usable AND turned) AS read_ba, sum(iif(usable AND NOT turned, {_LEAN}, 0)) AS lean_ab,
         sum(iif(usable AND turned, {_LEAN}, 0)) AS lean_ba
     FROM verdict JOIN question USING (row) WHERE run = ? AND NOT checks AND row IN ("""
+# The outcome of one verdict, as a place in OUTCOMES.
+_OUTCOME = f"""CASE WHEN status = {_UNSURE} THEN 5 WHEN NOT usable THEN 4 WHEN open_ended THEN 6
+    WHEN right THEN 1 ELSE 3 END"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +100,6 @@ class Totals:
     failed: int
     shares: tuple[Share, ...]
     causes: tuple[tuple[str, int], ...]
-
-
-def wrong_difference(question: Question, verdict: Verdict) -> float | None:
-    """Return the largest difference of the scores of two options that a wrong verdict puts in the
-    wrong order; None for a score.
-    """
-    scores = question.final_scores
-    value = verdict.value
-    if len(scores) < 2 or not isinstance(value, str):
-        return None
-    if question.question_type == "pairwise":
-        return max(scores) - min(scores)
-    placed = [scores[LETTERS.index(letter)] for letter in value]
-    return max(score - min(placed[: k + 1]) for k, score in enumerate(placed))
 
 
 class RunVerdicts:
@@ -181,54 +182,25 @@ class RunVerdicts:
         reset = "UPDATE run SET stamp = ?, size = 0, last = NULL WHERE number = ?"
         db.execute(reset, (stamp, self.number))
 
-    def _store(self, db: sqlite3.Connection, lines: Sequence[Any]) -> None:
-        found = [
-            (line.start, line.verdict) for line in lines if line.verdict is not None
+    def _store(self, db: sqlite3.Connection, lines: Sequence[VerdictLine]) -> None:
+        from visualjudge.studio.answered import Answered  # loads the analysis
+
+        read = {line.start: line.verdict for line in lines if line.verdict is not None}
+        answered = Answered(self.study, self.folder, read)
+        ((number,),) = db.execute("SELECT ifnull(max(number), 0) + 1 FROM verdict")
+        rows = [
+            (number + k, self.number, *row) for k, row in enumerate(answered.rows())
         ]
-        asked = {
-            q.id: (row, q) for row, q in self.study.questions({v.id for _, v in found})
-        }
-        known = [(start, v) for start, v in found if v.id in asked]
-        counted = self._counted([q for _, q in asked.values()], known)
-        number = db.execute("SELECT ifnull(max(number), 0) FROM verdict").fetchone()[0]
-        rows = []
-        words = []
-        for start, verdict in known:
-            number += 1
-            row = _row(*asked[verdict.id], verdict, start, counted.get(start))
-            rows.append((number, self.number, *row))
-            if verdict.raw_response:
-                words.append((number, words_of(verdict.raw_response)))
-        marks = ", ".join("?" * 13)
-        db.executemany(f"INSERT OR REPLACE INTO verdict VALUES ({marks})", rows)
-        db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", words)
-        changed = {row for _, _, row, *_ in rows}
-        some = ", ".join(map(str, changed))
-        db.execute(f"{_SUM_UP}{some}) GROUP BY row)", (self.number,))
-
-    def _counted(
-        self, asked: Sequence[Question], found: Sequence[tuple[int, Verdict]]
-    ) -> dict[int, tuple[bool, bool | None]]:
-        """Return whether each verdict that counts is usable, and right (None but for pairs), by its
-        place in the journal: as the table of answers has them.
-        """
-        import polars as pl
-
-        from visualjudge.analysis.answers import join
-        from visualjudge.analysis.load import counted_of
-        from visualjudge.analysis.study_table import Run, question_table, verdict_table
-
-        starts = pl.Series("offset", [start for start, _ in found], dtype=pl.Int64)
-        verdicts = verdict_table(verdict for _, verdict in found).with_columns(starts)
-        answered = join(question_table(asked), verdicts)
-        path = self.folder.path
-        info = self.folder.manifest()
-        rows = (
-            counted_of(Run(path.name, path, info, answered))
-            .select("offset", "usable", "right")
-            .iter_rows()
+        marks = ", ".join("?" * len(rows[0])) if rows else ""
+        replies = (
+            (number, words_of(read[start].raw_response or ""))
+            for number, _, _, _, _, start, *_ in rows
         )
-        return {start: (usable, right) for start, usable, right in rows}
+        db.executemany(f"INSERT OR REPLACE INTO verdict VALUES ({marks})", rows)
+        db.executemany("INSERT INTO replies (rowid, words) VALUES (?, ?)", replies)
+        some = ", ".join({str(row) for _, _, row, *_ in rows})
+        values = (answered.orders_compare, self.number)
+        db.execute(f"{_SUM_UP}{some}) GROUP BY row)", values)
 
     # ---------------------------------------------------------------- what they say
 
@@ -248,8 +220,7 @@ class RunVerdicts:
         )
         shares = {kinds[code]: Share(kinds[code], *counts) for code, *counts in found}
         ((verdicts, failed),) = self.study.all(
-            f"SELECT count(*), ifnull(sum(NOT usable AND status <> {_UNSURE}), 0) "
-            f"{_COUNTED}",
+            f"SELECT count(*), ifnull(sum(NOT usable), 0) {_COUNTED}",
             self.number,
         )
         causes = self.study.all(
@@ -264,42 +235,26 @@ class RunVerdicts:
             tuple(causes),
         )
 
-    def of_question(self, row: int) -> Iterator[Verdict]:
-        """Return the verdicts on one question, in journal order."""
-        found = "SELECT start FROM verdict WHERE run = ? AND row = ? ORDER BY number"
-        return self._at(self.study.all(found, self.number, row))
+    def of_question(self, row: int) -> Iterator[tuple[Verdict, str]]:
+        """Return the verdicts on one question with their outcomes, in journal order."""
+        return self._read("run = ? AND row = ? ORDER BY number", self.number, row)
 
-    def latest(self, count: int) -> Iterator[Verdict]:
-        """Return the last ``count`` verdicts, newest first."""
-        found = "SELECT start FROM verdict WHERE run = ? ORDER BY start DESC LIMIT ?"
-        return self._at(self.study.all(found, self.number, count))
+    def latest(self, count: int) -> Iterator[tuple[Verdict, str]]:
+        """Return the last ``count`` verdicts with their outcomes, newest first."""
+        return self._read("run = ? ORDER BY start DESC LIMIT ?", self.number, count)
 
-    def _at(self, starts: Sequence[tuple[int]]) -> Iterator[Verdict]:
-        return (verdict_of(self.folder.record_at(start)) for (start,) in starts)
+    def failures(
+        self, cause: str, start: int, count: int
+    ) -> Iterator[tuple[Verdict, str]]:
+        """Return some failed verdicts that are counted, of one cause or all ("")."""
+        where = (
+            "run = ? AND NOT usable AND NOT checks AND NOT changed AND ? IN (cause, '') "
+            "ORDER BY start LIMIT ? OFFSET ?"
+        )
+        return self._read(where, self.number, cause, count, start)
 
-
-def _row(
-    row: int,
-    question: Question,
-    verdict: Verdict,
-    start: int,
-    counted: tuple[bool, bool | None] | None,
-) -> tuple[Any, ...]:
-    usable, right = counted or (is_usable(question, verdict), None)
-    if right is None or not has_answer(question):
-        right = is_right(question, verdict)
-    wrong = usable and not right and has_answer(question)
-    value = verdict.value
-    return (
-        row,
-        verdict.order == "BA",
-        verdict.repeat,
-        start,
-        counted is None,
-        STATUSES.index(verdict.status),
-        verdict.cause[:LONGEST_CAUSE] if verdict.cause else None,
-        value if isinstance(value, str) else f"{value:g}",
-        usable,
-        right,
-        wrong_difference(question, verdict) if wrong else None,
-    )
+    def _read(self, where: str, *values: Any) -> Iterator[tuple[Verdict, str]]:
+        joined = "FROM verdict JOIN question USING (row) WHERE"
+        rows = self.study.all(f"SELECT start, {_OUTCOME} {joined} {where}", *values)
+        for start, outcome in rows:
+            yield verdict_of(self.folder.record_at(start)), OUTCOMES[outcome]

@@ -23,7 +23,7 @@ from pydantic import (
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.core.locks import locked
-from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.untrusted import read_file
 
 MOST_TAGS = 20

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Fault, Pixels
+from visualjudge.core.typed_records import first_problem
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.tasks import TASKS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -40,6 +40,7 @@ from visualjudge.analysis.figures.bias import BIAS
 from visualjudge.analysis.figures.cells import BY_TASK
 from visualjudge.analysis.figures.photograph import PHOTOGRAPH
 from visualjudge.analysis.figures.probes import PROBES
+from visualjudge.analysis.figures.right_reason import RIGHT_REASON
 from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import AnswerState
@@ -285,12 +286,27 @@ def _favour(ordered: System) -> Check:
     return check("favour", ranks, note, tested=True)
 
 
+def _reason(result: JudgeResult) -> Iterator[str]:
+    """Yield that right verdicts are proven to have a right reason less often than a judge must be
+    right.
+    """
+    required = THRESHOLDS["macro_accuracy"]
+    for row in result[RIGHT_REASON][-1:]:
+        ends = closed(row.reasoned.interval)
+        if ends is not None and required.state(ends) == "fail":
+            yield (
+                f"it is right in {percent(row.right.value, 0)}, for the right reason in "
+                f"{percent(row.both.value, 0)}"
+            )
+
+
 def proven(result: JudgeResult) -> list[str]:
     """Return what probes prove about a judge, as qualifications of its answer."""
     told = []
     needs = result[PHOTOGRAPH]
     if needs and needs[0].state == "not_needed":
         told.append("it does not need the photograph")
+    told += list(_reason(result))
     failed = [row.name for row in result[PROBES] if row.state == "fail"]
     if failed:
         told.append(f"it fails {listed([f'the probe “{name}”' for name in failed], 2)}")

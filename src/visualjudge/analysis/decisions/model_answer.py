@@ -7,8 +7,9 @@ chance. Everything else that the checks find qualifies the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from visualjudge.analysis.decisions.checks import LEAST_IMAGES
 from visualjudge.analysis.decisions.pairs_of_models import PAIR
@@ -28,19 +29,44 @@ from visualjudge.analysis.separation import (
     PairsOfModels,
 )
 from visualjudge.analysis.shape import QUESTIONS, Shape
+from visualjudge.analysis.statistics.score_bar import Level
 from visualjudge.analysis.table_layout import Layout, as_named, blocks
 
+ANOTHER = "Ask another judge."
+NOT_THESE = "Not with these images"
+UNKNOWN = "Not known"
 NAMED = 2
 """Maximum number of pairs of a kind that the sentence names."""
 
 
 @dataclass(frozen=True)
+class Reason:
+    """A part of an answer: what is proven, disproven, or open."""
+
+    sign: Literal["✓", "✗", "?"]
+    text: str
+
+
+Reasons = tuple[Reason, ...]
+SIGN_OF: Mapping[Level, Literal["✓", "✗", "?"]] = {
+    "met": "✓",
+    "missed": "✗",
+    "open": "?",
+}
+"""What it means for a reason that a requirement is met, missed or open."""
+
+
+@dataclass(frozen=True)
 class ModelAnswer(PairsOfModels):
-    """The pairs and the resolution, the answer, and its sentence without the judge's name."""
+    """The pairs and the resolution, the answer, its sentence without the judge's name, its
+    ``verdict`` in at most 12 words, and the reasons.
+    """
 
     state: AnswerState
     sentence: str
     shape: Shape = "named_pairs"
+    verdict: str = ""
+    reasons: Reasons = ()
 
     @property
     def question(self) -> str:
@@ -84,17 +110,41 @@ def model_answer(
     words. ``why`` no models are compared, ``unskilled`` why it is proven not to judge;
     ``qualifiers`` are statements of the checks that fail.
     """
-    state: AnswerState = "no"
     if unskilled:
-        sentence = f"No: {unskilled}. Ask another judge."
+        reasons: Reasons = (Reason("✗", unskilled),)
+        found = _Draft("no", "No", "No: it is no better than chance", reasons, ANOTHER)
     elif models is None:
-        state = "too_few"
-        sentence = _unknown(images, accuracy, why)
+        found = _unknown(images, accuracy, why)
     else:
-        state, sentence = _stated(models, accuracy)
-    sentence = qualified(state, sentence, qualifiers)
-    found = models or NO_PAIRS
-    return ModelAnswer(**vars(found), state=state, sentence=sentence)
+        found = _stated(models, accuracy)
+    return ModelAnswer(
+        **vars(models or NO_PAIRS),
+        state=found.state,
+        sentence=qualified(found.state, found.sentence, qualifiers),
+        verdict=found.verdict,
+        reasons=(*found.reasons, *disproven(qualifiers)),
+    )
+
+
+def disproven(qualifiers: Sequence[str]) -> Reasons:
+    """Return what else is proven against a judge."""
+    return tuple(Reason("✗", text) for text in qualifiers)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """An answer in parts; ``head`` begins the sentence, ``advice`` ends it."""
+
+    state: AnswerState
+    head: str
+    verdict: str
+    reasons: Reasons
+    advice: str = ""
+
+    @property
+    def sentence(self) -> str:
+        reasons = "; ".join(reason.text for reason in self.reasons)
+        return f"{self.head}: {reasons}. {self.advice}".strip()
 
 
 def qualified(state: AnswerState, sentence: str, qualifiers: Sequence[str]) -> str:
@@ -114,7 +164,7 @@ ANSWER = Layout[ModelAnswer](
 """The answer in files."""
 
 
-def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, str]:
+def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     pairs = sorted(models.pairs, key=lambda pair: -pair.images)
     right, wrong, undecided, close, unknown = (
         [pair for pair in pairs if pair.state == state]
@@ -123,27 +173,40 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> tuple[AnswerState, s
     groups = len({pair.group for pair in pairs}) > 1
     total = many(len(pairs), "pair")
     if wrong:
-        return "no", _wrong(wrong, len(right), groups)
+        return _wrong(wrong, len(right), groups)
     if models.images < LEAST_IMAGES:
-        few = f"{models.images} of at least {LEAST_IMAGES}"
-        return "too_few", f"Not with these images: {few}. {_so_far(pairs, accuracy)}"
+        asked = many(models.images, "image")
+        few = f"{asked}, and at least {LEAST_IMAGES} are needed"
+        verdict = f"Not yet: {asked} are too few"
+        so_far = _so_far(pairs, accuracy)
+        return _Draft("too_few", NOT_THESE, verdict, (Reason("?", few),), so_far)
     if len(unknown) == len(pairs):
-        return "too_few", _without_truth(pairs, total)
+        return _without_truth(pairs, total)
     rest = [_open(undecided, groups)] if undecided else []
     rest += _too_close(close, groups)
     rest += [f"of {many(len(unknown), 'pair')} no truth is known"] if unknown else []
     rest += _conflicts(pairs, groups)
-    more = "".join(f"; {part}" for part in rest)
+    others = tuple(Reason("?", text) for text in rest)
     if not right:
         helps = not undecided or any(pair.needs_images for pair in undecided)
-        todo = _next(accuracy, "" if helps else "Ask another judge.")
-        none = f"none of {total} is separated on {many(models.images, 'image')}"
-        return "too_few", f"Not with these images: {none}{more}. {todo}"
+        none = f"none of {total} is separated"
+        where = f"{none} on {many(models.images, 'image')}"
+        return _Draft(
+            "too_few",
+            NOT_THESE,
+            f"{NOT_THESE}: {none}",
+            (Reason("?", where), *others),
+            _next(accuracy, "" if helps else ANOTHER),
+        )
     are = "is" if len(right) == 1 else "are"
     separated = f"{len(right)} of {total} {are} separated, all rightly"
+    reasons = (Reason("✓", separated), *others)
     if not undecided and len(right) >= len(close) + len(unknown):
-        return "yes", f"Yes{_least(models)}: {separated}{more}."
-    return "in_part", f"In part: {separated}{more}."
+        share = models.resolution
+        won = f", where one wins {percent(share, 0)} of images or more" if share else ""
+        return _Draft("yes", f"Yes{_least(models)}", f"Yes{won}", reasons)
+    verdict = f"In part: {len(right)} of {total} {are} separated"
+    return _Draft("in_part", "In part", verdict, reasons)
 
 
 def _least(models: PairsOfModels) -> str:
@@ -155,13 +218,17 @@ def _least(models: PairsOfModels) -> str:
     return f", from {share} of images won{same}"
 
 
-def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> str:
+def _wrong(wrong: Sequence[PairOfModels], right: int, groups: bool) -> _Draft:
     pair = wrong[0]
     above, below = (pair.a, pair.b) if pair.judge_order > 0 else (pair.b, pair.a)
-    puts = f"it puts {above} above {below}{_task(pair, groups)}, wrongly"
+    puts = f"it puts {above} above {below}"
     shares = f"in {percent(pair.judge, 0)}, the truth in {percent(pair.truth, 0)}"
-    rightly = f"; {many(right, 'pair')} separated rightly" if right else ""
-    return f"No: {puts} (it prefers {pair.a} {shares}){rightly}. Ask another judge."
+    against = f"{puts}{_task(pair, groups)}, wrongly (it prefers {pair.a} {shares})"
+    reasons: Reasons = (Reason("✗", against),)
+    if right:
+        rightly = Reason("✓", f"{many(right, 'pair')} separated rightly")
+        reasons = (*reasons, rightly)
+    return _Draft("no", "No", f"No: {puts}, wrongly", reasons, ANOTHER)
 
 
 def _conflicts(pairs: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
@@ -226,7 +293,7 @@ def _so_far(pairs: Sequence[PairOfModels], accuracy: str | None) -> str:
     return f"So far it puts {first} above {second}; {lower_first(_next(accuracy))}"
 
 
-def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
+def _without_truth(pairs: Sequence[PairOfModels], total: str) -> _Draft:
     names = [
         f"{pair.a} above {pair.b}" if pair.judge > 0.5 else f"{pair.b} above {pair.a}"
         for pair in pairs
@@ -235,17 +302,30 @@ def _without_truth(pairs: Sequence[PairOfModels], total: str) -> str:
     orders = (
         f"it puts {listed(names, NAMED)}" if names else f"it separates none of {total}"
     )
-    return f"Not known: {orders}, but without ground truth nobody knows whether rightly. Label some."
+    why = f"{orders}, but without ground truth nobody knows whether rightly"
+    verdict = "Not known: no ground truth"
+    return _Draft("too_few", UNKNOWN, verdict, (Reason("?", why),), "Label some.")
 
 
-def _unknown(images: int, accuracy: str | None, why: str | None) -> str:
+def _unknown(images: int, accuracy: str | None, why: str | None) -> _Draft:
     known = f"it was asked about {many(images, 'image')}"
     if accuracy:
         known = f"it is right in {accuracy}"
     advice = "Import or perturb predictions of two models."
     if why == NO_ANSWER:
         advice = "`visualjudge report` says why its replies could not be used."
-    return f"Not known: {why}; {known}. {advice}"
+    reasons = (Reason("?", str(why)), Reason("?", known))
+    verdict = f"{UNKNOWN}: no two models are compared"
+    return _Draft("too_few", UNKNOWN, verdict, reasons, advice)
+
+
+def more_images(images: int, needed: int | None) -> str:
+    """Return how many more images would probably decide an open answer."""
+    if needed and needed > images:
+        return f"About {many(needed - images, 'more image')} would probably decide."
+    return (
+        "It lies too close to what is required for a number of images to be promised."
+    )
 
 
 NO_ANSWER = "it answered no question on the sources"

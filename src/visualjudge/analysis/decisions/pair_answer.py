@@ -13,6 +13,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums
+from visualjudge.analysis.decisions.model_answer import (
+    SIGN_OF,
+    Reason,
+    Reasons,
+    more_images,
+)
 from visualjudge.analysis.estimate import mean_ends
 from visualjudge.analysis.figure_text import (
     listed,
@@ -26,12 +32,13 @@ from visualjudge.analysis.statistics.score_bar import (
     Bar,
     Level,
     ScoreState,
+    images_needed,
     level,
     over_tasks,
     state,
 )
 from visualjudge.analysis.study_table import Study, has_truth
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 
 NAMED = 3
 ABOVE = 1e-9
@@ -42,14 +49,38 @@ CHOSEN = ("task", "cluster", "usable", "right", "answer", "first_right")
 @dataclass(frozen=True, eq=False)
 class PairsOfTask:
     """A judge's choices in one task (``task`` "": in all): accuracy, that of the best constant
-    answer, and whether each requirement is met.
+    answer, and their difference.
     """
 
     task: str
     accuracy: Estimate
     constant: float
-    accurate: Level
-    above: Level
+    gain: Estimate
+    bar: Bar
+
+    @property
+    def accurate(self) -> Level:
+        """Whether it is as accurate as required."""
+        return level(self._enough(self.accuracy), self.bar.accuracy)
+
+    @property
+    def above(self) -> Level:
+        """Whether it is better than the constant answer."""
+        return level(self._enough(self.gain), ABOVE)
+
+    def _enough(self, figure: Estimate) -> Ends | None:
+        return figure.interval if self.images >= LEAST_IMAGES else None
+
+    @property
+    def images(self) -> int:
+        """Number of images."""
+        return self.accuracy.images
+
+    @property
+    def needs_images(self) -> int | None:
+        """Images on which both requirements are probably decided; None if none can be promised."""
+        figures = [(self.accuracy, self.bar.accuracy), (self.gain, ABOVE)]
+        return images_needed(self.images, (self.accurate, self.above), figures)
 
     @property
     def state(self) -> ScoreState:
@@ -74,23 +105,31 @@ class PairAnswer:
         return self.whole.state
 
     @property
-    def sentence(self) -> str:
-        """The answer to "Does it choose as the truth does?"."""
+    def reasons(self) -> Reasons:
+        """Whether it is accurate, and better than a constant answer."""
         own = self.whole
         if not own.accuracy.n:
-            return "Not known: it answered no pair with a truth."
+            return (Reason("?", "it answered no pair with a truth"),)
         pairs = many(own.accuracy.n, "pair")
-        right = f"it is right in {with_ends(own.accuracy)} of {pairs}"
-        beside = {
-            "met": "above a constant answer’s",
-            "missed": "no better than a constant answer’s",
-            "open": "not told from a constant answer’s",
-        }[own.above]
         required = f"at least {percent(self.bar.accuracy, 0)} is required"
-        words = f"{right}, {beside} {percent(own.constant)}; {required}"
+        right = f"it is right in {with_ends(own.accuracy)} of {pairs}, {required}"
+        beside = f"{_BESIDE[own.above]} a constant answer’s {percent(own.constant)}"
+        return (
+            Reason(SIGN_OF[own.accurate], right),
+            Reason(SIGN_OF[own.above], f"{beside}{self._by_task}"),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The answer to "Does it choose as the truth does?"."""
         begins = {"yes": "Yes", "no": "No", "in_part": "In part"}
         begin = begins.get(self.state, "Not decided yet")
-        return f"{begin}: {words}{self._by_task}."
+        if not self.whole.accuracy.n:
+            begin = "Not known"
+        todo = ""
+        if self.state == "too_few" and self.whole.accuracy.n:
+            todo = f" {more_images(self.whole.images, self.whole.needs_images)}"
+        return f"{begin}: {'; '.join(reason.text for reason in self.reasons)}.{todo}"
 
     @property
     def _by_task(self) -> str:
@@ -104,6 +143,13 @@ class PairAnswer:
                 if own:
                     parts.append(f"{word} {listed(own, NAMED)}")
         return "".join(f"; {part}" for part in parts)
+
+
+_BESIDE: dict[Level, str] = {
+    "met": "that is above",
+    "missed": "that is no better than",
+    "open": "that is not told from",
+}
 
 
 def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:
@@ -130,7 +176,6 @@ def _of(pairs: pl.DataFrame, task: str, bar: Bar) -> PairsOfTask:
     value, found = sums.ratio("gain", "n")
     low, high = (float(end[0]) for end in mean_ends(value, found))
     share = float(sums.total("constant")[0]) / max(1, accuracy.n)
-    enough = accuracy.images >= LEAST_IMAGES
-    accurate = level(accuracy.interval if enough else None, bar.accuracy)
-    above = level((low, high) if enough and low == low else None, ABOVE)
-    return PairsOfTask(task, accuracy, share, accurate, above)
+    ends = (low, high) if low == low else None
+    own = Estimate(float(value[0]), ends, accuracy.n, accuracy.images)
+    return PairsOfTask(task, accuracy, share, own, bar)

@@ -15,10 +15,15 @@ from functools import cached_property, lru_cache
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
+from visualjudge.analysis.decisions.model_answer import (
+    SIGN_OF,
+    Reason,
+    Reasons,
+    more_images,
+)
 from visualjudge.analysis.figure_text import (
     listed,
-    many,
+    lower_first,
     number,
     percent,
     plain_name,
@@ -26,17 +31,13 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.score_scale import ScoreScale, scale_of
 from visualjudge.analysis.scores import scores_of
-from visualjudge.analysis.statistics.score_agreement import (
-    Figure,
-    Scores,
-    of_items,
-)
+from visualjudge.analysis.statistics.score_agreement import Scores, of_items
 from visualjudge.analysis.statistics.score_bar import (
-    LEAST_IMAGES,
     Bar,
     Level,
     ScoreState,
     error_level,
+    images_needed,
     margin,
     order_level,
     over_tasks,
@@ -53,8 +54,6 @@ from visualjudge.analysis.study_table import Study
 TEN = (0.0, 10.0)
 NAMED = 3
 """Number of tasks that a sentence names."""
-MOST_TIMES = 20
-"""Times the images that an answer may need to be promised."""
 SCORED = ("task", "cluster", "usable", "number", "truth")
 
 
@@ -100,24 +99,18 @@ class ScoresOfTask:
         can be promised.
         """
         own = self.scores
-        if own is None or "missed" in (self.order, self.error):
+        if own is None:
             return None
-        gaps = [(own.spearman, self.bar.spearman), (margin(own, self.bar), 0.0)]
-        needed = [_times(figure, least) for figure, least in gaps]
-        most = max(needed, default=0.0)
-        if not np.isfinite(most) or most > MOST_TIMES:
-            return None
-        return max(LEAST_IMAGES, int(np.ceil(most * own.images)))
+        figures = [
+            (own.spearman.estimate, self.bar.spearman),
+            (margin(own, self.bar).estimate, 0.0),
+        ]
+        return images_needed(own.images, (self.order, self.error), figures)
 
-
-def _times(figure: Figure, least: float) -> float:
-    """Return how many times the images a figure needs to be told from ``least`` with a power of
-    80 %; infinite if it does not differ.
-    """
-    error = float(np.sqrt(figure.spread.variance[0]))
-    gap = abs(figure.value - least)
-    reach = NORMAL + float(norm_isf(1 - POWER))
-    return (reach * error / gap) ** 2 if gap > 0 else float("inf")
+    @property
+    def images(self) -> int:
+        """Number of images with usable scores."""
+        return 0 if self.scores is None else self.scores.images
 
 
 def scored(study: Study, run: int) -> pl.DataFrame:
@@ -159,18 +152,28 @@ class ScoreAnswer:
         return over_tasks(task.state for task in self.tasks)
 
     @property
+    def reasons(self) -> Reasons:
+        """Whether each requirement is met; over several tasks, in which they are."""
+        if self.whole.scores is None:
+            return (Reason("?", "no reply on an item with a truth could be read"),)
+        if len(self.tasks) > 1:
+            return (*_over(self), Reason("?", lower_first(self._over_all)))
+        return tuple(self._parts(self.tasks[0]))
+
+    @property
     def sentence(self) -> str:
         """The answer to "May I use its scores?"."""
+        reasons = [reason.text for reason in self.reasons]
         if self.whole.scores is None:
-            why = "no reply on an item with a truth could be read"
-            return f"Not known: {why}. `visualjudge report` says why."
+            return f"Not known: {reasons[0]}. `visualjudge report` says why."
         if len(self.tasks) > 1:
-            return f"{_over(self)} {self._over_all}."
+            states = "; ".join(reasons[:-1])
+            return f"{_BEGINS[self.state]}: {states}. {self._over_all}."
         (only,) = self.tasks
-        words = {"yes": "Yes", "no": "No", "in_part": "In part"}
-        word = words.get(only.state, "Not decided yet")
-        advice = f" {_advice(only)}" if only.state == "too_few" else ""
-        return f"{word}: {'; '.join(self._parts(only))}.{advice}"
+        todo = ""
+        if only.state == "too_few":
+            todo = f" {more_images(only.images, only.needs_images)}"
+        return f"{_BEGINS[only.state]}: {'; '.join(reasons)}.{todo}"
 
     @property
     def _over_all(self) -> str:
@@ -182,14 +185,15 @@ class ScoreAnswer:
             f"{percent(own.exact.value)}"
         )
 
-    def _parts(self, task: ScoresOfTask) -> Iterator[str]:
+    def _parts(self, task: ScoresOfTask) -> Iterator[Reason]:
         own = task.scores
         assert own is not None
         if np.ptp(own.true) == 0:
-            yield "all true scores are alike, so nothing can be ordered"
+            yield Reason("?", "all true scores are alike, so nothing can be ordered")
             return
         if np.ptp(own.judged) == 0:
-            yield f"it gives every item the score {self.scale.score(own.usual):g}"
+            same = f"it gives every item the score {self.scale.score(own.usual):g}"
+            yield Reason("✗", same)
         else:
             words: dict[Level, str] = {
                 "met": "it orders items as required",
@@ -198,13 +202,13 @@ class ScoreAnswer:
             }
             least = number(task.bar.spearman)
             found = with_ends(own.spearman.estimate, number)
-            yield f"{words[task.order]}, ρ {found}, at least {least}"
+            order = f"{words[task.order]}, ρ {found}, at least {least}"
+            yield Reason(SIGN_OF[task.order], order)
         errs = f"its mean error is {self.scale.sized(own.mae.estimate)}"
         constant = number(self.scale.size(own.constant_mae.value))
-        yield (
-            f"{errs}, {_BESIDE[task.error]} {percent(task.bar.error, 0)} of the best constant’s "
-            f"{constant}"
-        )
+        beside = f"{_BESIDE[task.error]} {percent(task.bar.error, 0)}"
+        error = f"{errs}, {beside} of the best constant’s {constant}"
+        yield Reason(SIGN_OF[task.error], error)
 
 
 _BESIDE: dict[Level, str] = {
@@ -214,40 +218,29 @@ _BESIDE: dict[Level, str] = {
 }
 
 
-def _advice(task: ScoresOfTask) -> str:
-    own = task.scores
-    images = 0 if own is None else own.images
-    needed = task.needs_images
-    if needed and needed > images:
-        return f"About {many(needed - images, 'more image')} would probably decide."
-    return (
-        "It lies too close to what is required for a number of images to be promised."
-    )
+_BEGINS: dict[ScoreState, str] = {
+    "yes": "Yes",
+    "no": "No",
+    "in_part": "In part",
+    "too_few": "Not decided yet",
+}
+_IN_TASKS: dict[ScoreState, tuple[Level, str]] = {
+    "yes": ("met", "yes in"),
+    "in_part": ("open", "in part in"),
+    "no": ("missed", "no in"),
+    "too_few": ("open", "not decided in"),
+}
 
 
-def _over(answer: ScoreAnswer) -> str:
+def _over(answer: ScoreAnswer) -> Iterator[Reason]:
     """Say which tasks have which state."""
-    words: list[tuple[ScoreState, str]] = [
-        ("yes", "yes in"),
-        ("in_part", "in part in"),
-        ("no", "no in"),
-        ("too_few", "not decided in"),
-    ]
     total = len(answer.tasks)
-    parts = []
-    for name, word in words:
-        own = [plain_name(task.task) for task in answer.tasks if task.state == name]
+    for state_of, (level, word) in _IN_TASKS.items():
+        own = [plain_name(task.task) for task in answer.tasks if task.state == state_of]
         if len(own) == total:
-            parts.append(f"in all {total} tasks")
+            yield Reason(SIGN_OF[level], f"in all {total} tasks")
         elif own:
-            parts.append(f"{word} {_tasks(own)}")
-    begins: dict[ScoreState, str] = {
-        "yes": "Yes",
-        "no": "No",
-        "in_part": "In part",
-        "too_few": "Not decided yet",
-    }
-    return f"{begins[answer.state]}: {'; '.join(parts)}."
+            yield Reason(SIGN_OF[level], f"{word} {_tasks(own)}")
 
 
 def _tasks(names: Sequence[str]) -> str:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from visualjudge.analysis.decisions.consistency import consistency
-from visualjudge.analysis.decisions.model_answer import ModelAnswer, qualified
+from visualjudge.analysis.decisions.model_answer import (
+    ModelAnswer,
+    Reason,
+    Reasons,
+    disproven,
+    qualified,
+)
 from visualjudge.analysis.decisions.pair_answer import pair_answer
 from visualjudge.analysis.decisions.score_answer import score_answer
 from visualjudge.analysis.pairwise_figures import Pairwise
@@ -26,15 +33,26 @@ def study_answer(
 ) -> ModelAnswer:
     """Return the answer of one run of such a ``shape``; ``qualifiers`` are what else is proven."""
     state: AnswerState = "too_few"
+    reasons: Reasons
     if shape == "scores":
         scores = score_answer(study, run, study.bar)
         state = scores.state
         sentence = scores.sentence
+        reasons = scores.reasons
     elif shape == "unnamed_pairs":
         pairs = pair_answer(study, run, study.bar)
         state = pairs.state
         sentence = pairs.sentence
+        reasons = pairs.reasons
     else:
         sentence = consistency(study, run, pairwise)
-    said = qualified(state, sentence, qualifiers)
-    return ModelAnswer(**vars(NO_PAIRS), state=state, sentence=said, shape=shape)
+        word, _, rest = sentence.partition(": ")
+        reasons = (Reason("?", rest or word),)
+    return ModelAnswer(
+        **vars(NO_PAIRS),
+        state=state,
+        sentence=qualified(state, sentence, qualifiers),
+        shape=shape,
+        verdict=re.split("[:,]", sentence, maxsplit=1)[0],
+        reasons=(*reasons, *disproven(qualifiers)),
+    )

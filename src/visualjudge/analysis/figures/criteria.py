@@ -68,17 +68,22 @@ def _rows(judge: JudgeResult) -> tuple[CriterionFigures, ...]:
         known = true[one.id]
         best = pl.Series([known.get(name) for name in asked["id"]], dtype=pl.String)
         compares = pl.lit(one.id in options)
-        rows.append(_figures(one.id, asked.with_columns(truth=best), compares))
+        rows.append(criterion_figures(one.id, asked.with_columns(truth=best), compares))
     signs = np.array(
         [[SIGNS.get(str(values.get(name)), 0.0) for name in options] for values in said]
     ).reshape(len(said), len(options))
     pairs = (table["kind"] == "pairwise").to_numpy()
     if options and pairs.any():
-        rows.append(_together(table.filter(pl.Series(pairs)), signs[pairs]))
+        rows.append(criteria_together(table.filter(pl.Series(pairs)), signs[pairs]))
     return tuple(rows)
 
 
-def _figures(name: str, table: pl.DataFrame, compares: pl.Expr) -> CriterionFigures:
+def criterion_figures(
+    name: str, table: pl.DataFrame, compares: pl.Expr
+) -> CriterionFigures:
+    """Return the figures of a criterion from a table with the columns ``cluster, chosen, value,
+    truth``; ``compares``: it has an option as its value.
+    """
     value = pl.col("value")
     chosen = pl.col("chosen").cast(pl.String)
     prefers = compares & value.is_in(list(SIGNS)) & chosen.is_not_null()
@@ -105,7 +110,10 @@ def _figures(name: str, table: pl.DataFrame, compares: pl.Expr) -> CriterionFigu
     return CriterionFigures(name, failed, *shares)
 
 
-def _together(table: pl.DataFrame, signs: FloatArray) -> CriterionFigures:
+def criteria_together(table: pl.DataFrame, signs: FloatArray) -> CriterionFigures:
+    """Return the figures of all criteria together from a table with the columns ``cluster, answer,
+    chosen`` and the ``signs`` of each pair's criteria, pairs × criteria: 1 for A, −1 for B, else 0.
+    """
     total = np.sign(signs).sum(axis=1)
     alike = (np.abs(total) == np.abs(signs).sum(axis=1)) & (total != 0)
     predicted = _predicted(table, signs)

@@ -8,7 +8,7 @@ import polars as pl
 
 from visualjudge.analysis.figure_text import number3, span3
 from visualjudge.analysis.figures.figure import JudgeFigure
-from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.plots.points import Trace
 from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.results import JudgeResult
 from visualjudge.analysis.statistics import (
@@ -50,11 +50,10 @@ def _json(value: Calibration | None) -> Json | None:
     return None if value is None else COLUMNS.json(value)
 
 
-def _bins(judge: JudgeResult) -> Points:
+def _bins(judge: JudgeResult) -> Trace:
     stated = judge[PROBABILITIES]
-    if stated is None:
-        return ()
-    return tuple((row.stated, row.observed, row.n) for row in stated.bins if row.n)
+    bins = () if stated is None else stated.bins
+    return Trace(tuple((row.stated, row.observed, row.n) for row in bins if row.n))
 
 
 def _came_true(stated: Calibration | None) -> list[str]:

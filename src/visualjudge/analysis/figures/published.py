@@ -38,6 +38,7 @@ from visualjudge.analysis.figures.section import Section, by_rows
 from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.statistics.correlation import pearson, spearman
 from visualjudge.core.records import FAILED, TIES
+from visualjudge.dataset.folder import StatedBenchmark
 
 
 @dataclass(frozen=True)
@@ -79,24 +80,21 @@ class Score:
 
 def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     """Return the scores that ``dataset.json`` lists, from each dataset if several were merged."""
-    stated = meta.get("benchmarks") or [meta.get("benchmark")]
-    rows = [
-        (one.get("name"), row)
-        for one in stated
-        if isinstance(one, Mapping)
-        for row in one.get("scores", ())
+    stated: list[StatedBenchmark] = meta.get("benchmarks") or [
+        meta.get("benchmark") or {}
     ]
     return tuple(
         Score(
             str(row.get("name")),
             row["rule"],
-            None if row.get("tasks") is None else tuple(map(str, row["tasks"])),
-            float(row.get("scale", 100)),
+            tuple(tasks) if (tasks := row.get("tasks")) is not None else None,
+            row.get("scale", 100.0),
             row.get("digits", 2),
-            name,
+            benchmark.get("name"),
         )
-        for name, row in rows
-        if row.get("rule") in RULES
+        for benchmark in stated
+        for row in benchmark.get("scores", ())
+        if row["rule"] in RULES
     )
 
 

@@ -44,16 +44,20 @@ def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
     pairs = table.filter(pl.col("kind") == "pairwise", pl.col("right").is_not_null())
     reasons = {name: pl.col(name) for name in asked}
     if len(asked) > 1:
-        reasons["either"] = pl.any_horizontal(*asked)
+        # of what is known: where one is not, only right ones would be left
+        known = pl.any_horizontal(pl.col(asked).is_not_null())
+        right = pl.any_horizontal(pl.col(asked).fill_null(False))
+        reasons["either"] = pl.when(known).then(right)
     return tuple(
-        _right_reason(name, known)
+        right_reason_of(name, known)
         for name, reason in reasons.items()
         for known in [pairs.with_columns(reason=reason).drop_nulls("reason")]
         if known.height
     )
 
 
-def _right_reason(name: str, table: pl.DataFrame) -> RightReason:
+def right_reason_of(name: str, table: pl.DataFrame) -> RightReason:
+    """Return the figures of a table with the columns ``cluster, right, reason``."""
     right = pl.col("right")
     reason = pl.col("reason")
     sums = image_sums(

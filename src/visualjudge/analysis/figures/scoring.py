@@ -22,7 +22,7 @@ from visualjudge.analysis.figures.columns import RANKING, SCORING
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.probabilities import RELIABILITY
 from visualjudge.analysis.figures.section import Section
-from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.plots.points import Trace
 from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.score_scale import scale_of
@@ -60,7 +60,7 @@ def _answer(judge: JudgeResult) -> ScoreAnswer | None:
     return found if found.tasks else None
 
 
-def _mean_scores(judge: JudgeResult) -> Points:
+def _mean_scores(judge: JudgeResult) -> Trace:
     """Return the judge's mean score in each tenth of the scale."""
     tenth = pl.col("truth").floor().clip(0, 9)
     means = (
@@ -70,7 +70,7 @@ def _mean_scores(judge: JudgeResult) -> Points:
         .group_by(tenth=tenth)
         .agg(pl.col("truth", "number").mean(), n=pl.len())
     )
-    return tuple(means.sort("tenth").select("truth", "number", "n").iter_rows())
+    return Trace(tuple(means.sort("tenth").select("truth", "number", "n").iter_rows()))
 
 
 WORDS: dict[ScoreState, str] = {

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
 from visualjudge.analysis.accuracy_cells import guessed_among_allowed
 from visualjudge.analysis.figure_text import NONE, number, plain_name, with_ends
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section, by_rows
-from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.plots.points import Trace
 from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.psychometric import Sensitivity, curves
 from visualjudge.analysis.results import JudgeResult, Shown
 from visualjudge.analysis.table_layout import Column, Layout, as_named, counts, named
 from visualjudge.analysis.value_and_interval import ALL
 from visualjudge.core.jsons import Json
+
+CURVE = (
+    "Curve: Weibull’s psychometric function, with its 95 % band by image. Each marker stands for a "
+    "range of differences; larger markers have more verdicts. Hollow marker: the difference at "
+    "which 75 % are right, with its interval; it is drawn where right answers rise significantly."
+)
 
 
 def _points(row: Sensitivity) -> list[Json]:
@@ -38,10 +44,12 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     return curves(judge.pairs, chance, scored="scores" in judge.has)
 
 
-def _by_distance(judge: JudgeResult, against: str) -> Points:
-    rows = judge[SENSITIVITY]
-    found = [row.points for row in rows if (row.scope, row.against) == (ALL, against)]
-    return found[0] if found and len(found[0]) > 1 else ()
+def trace(rows: Sequence[Sensitivity], against: str) -> Trace:
+    """Return the curve of all questions by one distance; empty without two points."""
+    for row in rows:
+        if (row.scope, row.against) == (ALL, against) and len(row.points) > 1:
+            return Trace(row.points, row.band, row.jnd)
+    return Trace()
 
 
 def _text(row: Sensitivity) -> str:
@@ -71,9 +79,9 @@ def _plot(against: str, difference: str, label: str) -> LinesPlot:
         f"Right answers by the difference in {difference}",
         "Share of right answers to pairs whose options differ by so much.",
         (against, "accuracy"),
-        partial(_by_distance, against=against),
+        lambda judge: trace(judge[SENSITIVITY], against),
         (label, "Right answers"),
-        "Each marker stands for a range of differences; larger markers have more verdicts.",
+        CURVE,
         f"no pairs with several differences in {against}",
     )
 

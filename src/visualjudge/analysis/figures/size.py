@@ -9,8 +9,8 @@ from visualjudge.analysis.accuracy_cells import guessed_among_allowed
 from visualjudge.analysis.figure_text import NONE, number, plain_name, with_ends
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section, by_rows
-from visualjudge.analysis.figures.sensitivity import COLUMNS
-from visualjudge.analysis.plots.points import Points
+from visualjudge.analysis.figures.sensitivity import COLUMNS, CURVE, trace
+from visualjudge.analysis.plots.points import Trace
 from visualjudge.analysis.plots.series import LinesPlot
 from visualjudge.analysis.psychometric import Sensitivity, curves_of
 from visualjudge.analysis.results import JudgeResult, Shown
@@ -43,9 +43,8 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     return curves_of(parts, guessed_among_allowed(judge.asked))
 
 
-def _points(judge: JudgeResult) -> Points:
-    rows = [row.points for row in judge[FAULT_SIZE] if row.scope == ALL]
-    return rows[0] if rows and len(rows[0]) > 1 else ()
+def _trace(judge: JudgeResult) -> Trace:
+    return trace(judge[FAULT_SIZE], SIZE)
 
 
 def _text(row: Sensitivity) -> str:
@@ -80,9 +79,9 @@ FAULT_SIZE = JudgeFigure(
             "Right answers by the size of what is wrong",
             "Share of right answers to pairs whose heaviest fault is so large.",
             ("side", "accuracy"),
-            _points,
+            _trace,
             ("Side of the faulty place, pixels", "Right answers"),
-            "Each marker stands for a range of sizes; larger markers have more verdicts.",
+            CURVE,
             "the dataset states no faults",
         ),
     ),

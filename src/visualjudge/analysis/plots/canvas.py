@@ -1,7 +1,8 @@
 """SVG elements in pixels, axes, panels, and the stylesheet shared by all figures.
 
 On a page the colours are CSS variables, so that figures follow light and dark; in a file they are
-those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
+those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state;
+colours stay apart for deuteranopia, and the first three in grey.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from visualjudge.core.escaping import for_html
 
@@ -19,11 +21,11 @@ LIGHT = {
     "line": "#d9d7cf",
     "paper": "#ffffff",
     "s0": "#1a5fa8",
-    "s1": "#b53a82",
-    "s2": "#5b3fa8",
-    "s3": "#00737f",
-    "s4": "#7f5539",
-    "s5": "#44546a",
+    "s1": "#bb3c93",
+    "s2": "#35206e",
+    "s3": "#005a66",
+    "s4": "#8a5f3c",
+    "s5": "#2b3442",
     "pass": "#00700c",
     "fail": "#b3261e",
     "undecided": "#8a5a00",
@@ -35,11 +37,11 @@ DARK = {
     "line": "#3d3c37",
     "paper": "#1c1c1a",
     "s0": "#6cb0f5",
-    "s1": "#f08cc4",
-    "s2": "#b3a1f7",
-    "s3": "#4fc8d4",
-    "s4": "#d3a484",
-    "s5": "#a9bad1",
+    "s1": "#ff9fd6",
+    "s2": "#8a74e8",
+    "s3": "#2fa8a8",
+    "s4": "#d3a07a",
+    "s5": "#e6e9ee",
     "pass": "#5fd068",
     "fail": "#ff8a80",
     "undecided": "#f0b840",
@@ -58,6 +60,7 @@ MARKERS = (
 """Corners of the markers of series, at a radius of 1."""
 RADIUS = 4.5
 FONT = 12
+Sign = Literal["right", "open", "wrong", "close"]
 
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
 .plot .small{font-size:11px}
@@ -66,6 +69,8 @@ STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
 .plot .ci{stroke-width:2.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
+.plot .band{opacity:.16}.plot .sign{fill:var(--ink);stroke:var(--ink);stroke-width:1.8}
+.plot .hollow.sign{fill:var(--paper)}
 """ + "".join(
     f".plot .fs{k}{{fill:var(--s{k})}}.plot .ls{k}{{stroke:var(--s{k})}}\n"
     for k in range(SERIES)
@@ -80,7 +85,7 @@ def colour(series: int) -> str:
 
 def text_width(text: str, size: float = FONT) -> float:
     """Estimate the width of a text in pixels."""
-    return 0.56 * size * len(text)
+    return 0.6 * size * len(text)
 
 
 def shortened(text: str, room: float) -> str:
@@ -179,11 +184,41 @@ class Canvas:
             f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + radius
         )
 
-    def svg(self, label: str, *, colours: dict[str, str] | None = None) -> str:
+    def band(self, outline: Sequence[tuple[float, float]], series: int) -> None:
+        """Fill an area in the light colour of a series."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
+        bottom = max(y for _, y in outline)
+        self._add(f'<polygon class="band f{colour(series)}" points="{path}"/>', bottom)
+
+    def sign(self, x: float, y: float, state: Sign, title: str = "") -> None:
+        """Draw a filled circle for what holds, a hollow one for what is open, a cross for what is
+        wrong, and a dash where there is nothing to tell.
+        """
+        r = RADIUS
+        drawn = {
+            "right": f'<circle class="sign" cx="{x:.1f}" cy="{y:.1f}" r="{r}">',
+            "open": f'<circle class="hollow sign" cx="{x:.1f}" cy="{y:.1f}" r="{r}">',
+            "wrong": f'<path class="sign" d="M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}'
+            f'm{-2 * r} 0l{2 * r} {-2 * r}">',
+            "close": f'<path class="sign" d="M{x - r:.1f} {y:.1f}h{2 * r}">',
+        }[state]
+        end = "</circle>" if drawn.startswith("<circle") else "</path>"
+        named = f"<title>{for_html(title)}</title>" if title else ""
+        self._add(f"{drawn}{named}{end}", y + r)
+
+    def svg(
+        self,
+        label: str,
+        *,
+        colours: dict[str, str] | None = None,
+        kind: str = "",
+        size: tuple[float, str] | None = None,
+    ) -> str:
         """Return the image as SVG, with ``label`` as its accessible name.
 
-        ``colours`` are embedded in a style of its own, for a file; None gives an element for a page
-        that has the stylesheet of figures.
+        ``colours`` are embedded in a style of its own, for a file, whose width is ``size``, a number
+        and a unit, if it is stated; None gives an element of a further class ``kind`` for a page that has the
+        stylesheet of figures.
         """
         width = f"{self.width:.0f}"
         height = f"{self.height + 4:.0f}"
@@ -192,13 +227,16 @@ class Canvas:
         )
         body = "".join(self._parts)
         if colours is None:
-            return f'<svg class="plot" {named} style="--width:{width}px">{body}</svg>'
+            start = f'<svg class="plot {kind}" {named} style="--width:{width}px">'
+            return f"{start}{body}</svg>"
         style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], STYLE)
-        size = f'width="{width}" height="{height}"'
+        wide, unit = size or (self.width, "")
+        high = wide * (self.height + 4) / self.width
+        stated = f'width="{wide:.6g}{unit}" height="{high:.6g}{unit}"'
         beyond = f'x="-4" y="-4" width="{self.width + 8:.0f}" height="{self.height + 12:.0f}"'
         paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {stated} {named}>'
             f"<style>{style}.plot text{{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}}"
             f"</style>{paper}{body}</svg>\n"
         )

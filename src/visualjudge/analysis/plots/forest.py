@@ -11,6 +11,7 @@ from visualjudge.analysis.estimate import LEAST_IMAGES
 from visualjudge.analysis.plots.canvas import (
     Box,
     Canvas,
+    Sign,
     colour,
     legend,
     text_width,
@@ -30,6 +31,10 @@ class ForestRow:
     chance: float | None = None
     note: str = ""
     """Words to the right of the row."""
+    signs: tuple[Sign | None, ...] = ()
+    """Of each estimate: whether it does what is required. Without signs, a hollow marker means
+    fewer than five images.
+    """
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def forest(
     *,
     colours: Sequence[int] | None = None,
 ) -> Canvas:
-    """Draw the rows from top to bottom; a hollow marker means fewer than five images.
+    """Draw the rows from top to bottom.
 
     ``colours`` gives the colour number of each series if it differs from its position.
     """
@@ -97,8 +102,10 @@ def forest(
                 )
                 canvas.line(low, place, high, place, f"ci l{colour(numbers[s])}")
             named = f"{series[s]}: {row.label}: {scale.value(estimate)}"
-            few = estimate.images < LEAST_IMAGES
-            canvas.marker(
-                box.x(estimate.value), place, numbers[s], hollow=few, title=named
-            )
+            sign = row.signs[s] if row.signs else None
+            few = estimate.images < LEAST_IMAGES if sign is None else sign != "right"
+            x = box.x(estimate.value)
+            canvas.marker(x, place, numbers[s], hollow=few, title=named)
+            if sign == "wrong":
+                canvas.sign(x, place, sign)
     return canvas

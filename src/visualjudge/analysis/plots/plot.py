@@ -13,12 +13,21 @@ from pathlib import Path
 import polars as pl
 
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.escaping import for_csv, for_html
 from visualjudge.core.outputs import OutputFile
 
-WIDE = 720.0
-"""Width of a figure on a screen, in pixels."""
+WIDE = 580.0
+NARROW = 336.0
+"""Widths of a figure on a screen, in pixels: it is drawn at both, and the page shows the one that
+has room.
+"""
+PRINTED = {"86": 86.0, "178": 178.0}
+"""Widths of a figure in a paper, in millimetres: of a column, and of two."""
+PIXELS = 72 / 25.4 * 12 / 8
+"""Pixels a millimetre, at which letters of 12 pixels are 8 points high."""
+DOTS = 300
+"""Dots an inch of a PNG file for a paper."""
 Cell = str | float | int | None
 
 
@@ -39,14 +48,31 @@ class Plot:
         """Return a standalone SVG file, ``width`` pixels wide, with its colours included."""
         return self.draw(width).svg(self.finding, colours=LIGHT)
 
+    def printed(self, millimetres: float, *, in_points: bool = False) -> str:
+        """Return a standalone SVG file of this width, with letters of 8 points."""
+        size = (millimetres, "mm")
+        if in_points:
+            size = (millimetres / 25.4 * 72, "")
+        canvas = self.draw(millimetres * PIXELS)
+        return canvas.svg(self.finding, colours=LIGHT, size=size)
+
     def inline(self) -> str:
-        """Return an SVG element for a page with the stylesheet of figures."""
-        return self.draw(WIDE).svg(self.finding)
+        """Return two SVG elements for a page with the stylesheet of figures, of which it shows the
+        one that has room.
+        """
+        sizes = {"full": WIDE, "narrow": NARROW}
+        return "".join(
+            self.draw(width).svg(self.finding, kind=kind)
+            for kind, width in sizes.items()
+        )
 
     @property
-    def csv_link(self) -> str:
-        """Return the data as a data URI for a link."""
-        return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
+    def links(self) -> dict[str, str]:
+        """Return its data, and its drawing as wide as a column, as data URIs by file name."""
+        return {
+            f"{self.name}.csv": data_uri(self.csv, "text/csv"),
+            f"{self.name}.svg": data_uri(self.printed(PRINTED["86"]), "image/svg+xml"),
+        }
 
     @property
     def csv(self) -> str:
@@ -61,17 +87,23 @@ class Plot:
             )
         ).write_csv()
 
-    def save(self, path: str | Path) -> Path:
-        """Write the figure as ``.svg`` or its data as ``.csv``.
+    def save(self, path: str | Path, *, millimetres: float = PRINTED["86"]) -> Path:
+        """Write the figure as ``.svg``, ``.pdf`` or ``.png``, as wide as a column of a paper or
+        another number of ``millimetres``, or its data as ``.csv``.
 
         Raises
         ------
         UsageError
-            If the name ends in anything else.
+            If the name ends in anything else; for PDF and PNG without the extra ``paper``.
         """
         target = Path(path)
-        must_end_in("path", target, [".svg", ".csv"])
-        content = self.csv if target.suffix.lower() == ".csv" else self.svg()
+        must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
+        suffix = target.suffix.lower()
+        content: str | bytes = self.csv
+        if suffix in (".pdf", ".png"):
+            content = converted(self.printed(millimetres, in_points=True), suffix)
+        elif suffix == ".svg":
+            content = self.printed(millimetres)
         OutputFile(target).write(content)
         return target
 
@@ -81,6 +113,30 @@ class Plot:
             f"<p><strong>{for_html(self.finding)}</strong></p>{self.svg()}"
             f"<figcaption>{for_html(f'{self.caption} {self.reading}')}</figcaption></figure>"
         )
+
+
+def data_uri(text: str, kind: str) -> str:
+    """Return a file as the address of a link."""
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
+
+
+def converted(svg: str, suffix: str) -> bytes:
+    """Return an SVG file, in points, as ``.pdf`` or ``.png``.
+
+    Raises
+    ------
+    UsageError
+        If vl-convert is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise UsageError(
+            f"{suffix} of figures needs vl-convert: pip install 'visualjudge[paper]'"
+        ) from None
+    if suffix == ".pdf":
+        return bytes(vl_convert.svg_to_pdf(svg))
+    return bytes(vl_convert.svg_to_png(svg, ppi=DOTS))
 
 
 def unbroken(text: str) -> str:
@@ -116,7 +172,9 @@ _SCROLL = (
 identify a row stay in place.
 """
 FIGURES_ON_PAGES = STYLE + (
-    ".plot{display:block;width:100%;max-width:var(--width);height:auto}"
+    ".plot{display:block;width:100%;max-width:calc(1.25*var(--width));height:auto}"
+    ".drawn{container-type:inline-size;min-width:0}.plot.narrow{display:none}"
+    "@container (max-width:579px){.plot.full{display:none}.plot.narrow{display:block}}"
     ".reading>summary{cursor:pointer}@media print{.reading>summary,.csv{display:none}}"
     + _SCROLL
 )

@@ -1,5 +1,5 @@
-"""Lines through points on two axes, one for each judge: values against the truth, and accuracy
-against distance.
+"""Points on two axes, one series for each judge, with a line through them or a fitted curve: values
+against the truth, and accuracy against distance.
 """
 
 from __future__ import annotations
@@ -16,24 +16,42 @@ from visualjudge.analysis.plots.canvas import (
     x_axis,
     y_axis,
 )
+from visualjudge.analysis.value_and_interval import Estimate
 
 HEIGHT = 240
 """Height of the axes, in pixels."""
+LEVEL = 0.75
+"""Share of right answers at which curves are compared."""
+MOST_BANDS = 3
+"""Number of judges up to which the bands of curves are drawn."""
 Points = tuple[tuple[float, float, float], ...]
 """Values on both axes, with their numbers of cases."""
+Band = tuple[tuple[float, float, float, float], ...]
+"""A curve: places on the x axis, its value, and the ends of its 95 % band."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Points of one judge; with a ``band``, its curve is drawn instead of a line through them.
+    ``level`` is where the curve reaches 75 %.
+    """
+
+    points: Points = ()
+    band: Band = ()
+    level: Estimate | None = None
 
 
 @dataclass(frozen=True)
 class Line:
-    """One judge's points."""
+    """A judge, the number of its series, and what is drawn of it."""
 
     title: str
     series: int
-    points: Points
+    trace: Trace
 
 
 def lines(
-    found: Sequence[Line],
+    drawn: Sequence[Line],
     labels: tuple[str, str],
     width: float,
     end: float | None = None,
@@ -43,29 +61,56 @@ def lines(
     With ``end`` both axes go to it, and a diagonal marks equal values; without, y is a share.
     """
     canvas = Canvas(width)
-    top = (
-        legend(canvas, [line.title for line in found], [line.series for line in found])
-        + 24
-    )
-    points = [point for line in found for point in line.points]
-    low = 0.4 if end is None and min(y for _, y, _ in points) > 0.45 else 0.0
+    names = [line.title for line in drawn]
+    top = legend(canvas, names, [line.series for line in drawn]) + 24
+    points = [point for line in drawn for point in line.trace.points]
+    low = 0.4 if end is None and min(y for _, y, _ in points) > 0.4 else 0.0
     x_end = end or 1.05 * max(x for x, _, _ in points) or 1.0
     box = Box(48, width - 60, top, top + HEIGHT, (0.0, x_end), (low, end or 1.0))
     show: Callable[[float], str] = "{:g}".format
     x_axis(canvas, box, percent_tick if end == 1.0 else show, labels[0])
     y_axis(canvas, box, percent_tick if box.y_range[1] == 1.0 else show, labels[1])
     if end is None:
-        for share, said in ((0.5, "guessing"), (0.75, "75 %")):
+        for share, words in ((0.5, "guessing"), (LEVEL, percent_tick(LEVEL))):
             canvas.line(box.left, box.y(share), box.right, box.y(share), "chance")
-            canvas.text(box.right + 6, box.y(share) + 4, said, "small")
+            canvas.text(box.right + 6, box.y(share) + 4, words, "small")
     else:
         canvas.line(box.left, box.bottom, box.right, box.top, "chance")
-    for line in found:
-        drawn = [(box.x(x), box.y(y)) for x, y, _ in line.points]
-        canvas.lines(drawn, f"ci l{colour(line.series)}")
-        most = max(n for _, _, n in line.points)
-        for x, y, n in line.points:
-            size = 2.5 + 3 * (n / most) ** 0.5
-            said = f"{x:.2f}: {y:.2f} of {n:.0f}"
-            canvas.marker(box.x(x), box.y(y), line.series, radius=size, title=said)
+    if len(drawn) <= MOST_BANDS:
+        for line in drawn:
+            _band(canvas, box, line)
+    for line in drawn:
+        _line(canvas, box, line)
     return canvas
+
+
+def _band(canvas: Canvas, box: Box, line: Line) -> None:
+    band = line.trace.band
+    if band:
+        above = [(box.x(x), box.y(high)) for x, _, _, high in band]
+        below = [(box.x(x), box.y(low)) for x, _, low, _ in reversed(band)]
+        canvas.band([*above, *below], line.series)
+
+
+def _line(canvas: Canvas, box: Box, line: Line) -> None:
+    trace = line.trace
+    kind = f"ci l{colour(line.series)}"
+    through = [(x, y) for x, y, *_ in trace.band or trace.points]
+    canvas.lines([(box.x(x), box.y(y)) for x, y in through], kind)
+    most = max(n for _, _, n in trace.points)
+    for x, y, n in trace.points:
+        size = 2 + 3.5 * (n / most) ** 0.5
+        words = f"{line.title}, {x:.2f}: {y:.2f} of {n:.0f}"
+        canvas.marker(box.x(x), box.y(y), line.series, radius=size, title=words)
+    level = trace.level
+    if level is None or level.value is None:
+        return
+    y = box.y(LEVEL)
+    low, high = level.interval or (level.value, level.value)
+    first = box.left if low is None else box.x(low)
+    last = box.right if high is None else box.x(high)
+    x = box.x(level.value)
+    canvas.line(first, y, last, y, kind)
+    canvas.line(x, y, x, box.bottom, kind)
+    words = f"{line.title}: {percent_tick(LEVEL)} at {level.value:.2f}"
+    canvas.marker(x, y, line.series, hollow=True, title=words)

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.figure_text import points, signed, with_ends
-from visualjudge.analysis.plots.canvas import percent_tick
+from visualjudge.analysis.plots.canvas import Sign, percent_tick
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.plot import LeftOut, Plot
-from visualjudge.analysis.plots.points import Line, Points, lines
+from visualjudge.analysis.plots.points import Line, Trace, lines
 from visualjudge.analysis.value_and_interval import Estimate
 
 if TYPE_CHECKING:
@@ -62,10 +62,13 @@ def estimates_plot(
     most: int = MOST_ROWS,
     scale: Scale = SHARES,
     notes: Mapping[str, str] = MappingProxyType({}),
+    signs: Mapping[tuple[str, str], Sign] = MappingProxyType({}),
 ) -> Plot | LeftOut:
     """Draw a row for each label and a series, with its number and name, for each of ``found``;
-    ``notes`` stand beside rows. The axis is one of points named ``label``, or ``scale`` without a
-    label. With fewer than ``least`` rows, nothing is drawn: ``missing`` is the reason.
+    ``notes`` stand beside rows, and rows with an interval before those without; ``signs`` of a
+    series and a label say whether it does what is required. The axis is one of points named
+    ``label``, or ``scale`` without a label. With fewer than ``least`` rows, nothing is drawn:
+    ``missing`` is the reason.
     """
     known = (
         text
@@ -76,6 +79,8 @@ def estimates_plot(
     labels = list(dict.fromkeys(known))
     if len(labels) < least:
         return LeftOut(name, missing)
+    measured = {text for *_, cells in found for text, e in cells.items() if e.interval}
+    labels.sort(key=lambda text: text not in measured)
     data = [
         (series, text, *figures_of(cells.get(text)))
         for _, series, cells in found
@@ -87,6 +92,7 @@ def estimates_plot(
             tuple(cells.get(row) for *_, cells in found),
             chance,
             notes.get(row, ""),
+            tuple(signs.get((series, row)) for _, series, _ in found) if signs else (),
         )
         for row in labels[:most]
     ]
@@ -141,7 +147,7 @@ class EstimatesPlot:
 
 @dataclass(frozen=True)
 class LinesPlot:
-    """A plot with a line for each judge through the ``points`` of a judge, in files
+    """A plot with a line or curve for each judge, the ``trace`` of a judge, in files
     ``columns``; axes and ``end`` as in :func:`lines`.
     """
 
@@ -149,7 +155,7 @@ class LinesPlot:
     title: str
     caption: str
     columns: tuple[str, str]
-    points: Callable[[JudgeResult], Points]
+    trace: Callable[[JudgeResult], Trace]
     labels: tuple[str, str]
     reading: str
     missing: str
@@ -159,21 +165,24 @@ class LinesPlot:
     def __call__(self, shown: Shown) -> Plot | LeftOut:
         """Draw it for the judges of plots."""
         each = [
-            Line(judge.name, k, self.points(judge))
+            Line(judge.name, k, self.trace(judge))
             for k, judge in enumerate(shown.drawn)
         ]
-        found = [line for line in each if line.points]
-        if not found:
+        drawn = [line for line in each if line.trace.points]
+        if not drawn:
             return LeftOut(self.name, self.missing)
+        rows = (
+            (line.title, x, y, int(n))
+            for line in drawn
+            for x, y, n in line.trace.points
+        )
         return Plot(
             self.name,
             self.title,
             self.caption,
             ("judge", *self.columns, "n"),
-            tuple(
-                (line.title, x, y, int(n)) for line in found for x, y, n in line.points
-            ),
-            lambda width: lines(found, self.labels, width, self.end),
+            tuple(rows),
+            lambda width: lines(drawn, self.labels, width, self.end),
             self.reading,
         )
 

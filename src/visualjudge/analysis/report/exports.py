@@ -7,11 +7,17 @@ from itertools import chain
 
 import polars as pl
 
+from visualjudge.analysis.plots.plot import data_uri
 from visualjudge.core.escaping import for_csv, for_latex, for_markdown
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_UPRIGHT = 8
-"""Number of columns above which LaTeX turns the titles and fits the table into the text's width."""
+"""Number of columns above which LaTeX turns the titles."""
+COLUMN = 48
+PAGE = 100
+"""Characters of a line, with two between columns, up to which LaTeX sets a table in one column of
+two, or across the page without making it smaller.
+"""
 
 
 def as_csv(tables: Sequence[Table]) -> str:
@@ -59,17 +65,19 @@ def as_latex(tables: Sequence[Table]) -> str:
 
 
 def _latex(table: Table) -> Iterator[str]:
-    wide = len(table.columns) > MOST_UPRIGHT
+    turned = len(table.columns) > MOST_UPRIGHT
+    width = _characters(table, turned)
+    wide = turned or width > COLUMN
     star = "*" if wide else ""
     sides = "".join("r" if right else "l" for right in table.to_the_right)
     titles = [for_latex(title) for title in table.columns]
-    if wide:
+    if turned:
         names = titles[table.keys :]
         titles[table.keys :] = [rf"\rotatebox{{90}}{{{name}}}" for name in names]
     yield rf"\begin{{table{star}}}"
     yield r"\centering\small"
     yield rf"\caption{{{for_latex(table.title)}}}"
-    yield r"\resizebox{\textwidth}{!}{%" if wide else "{%"
+    yield r"\resizebox{\textwidth}{!}{%" if turned or width > PAGE else "{%"
     yield rf"\begin{{tabular}}{{{sides}}}"
     yield r"\toprule"
     yield _ended(titles)
@@ -81,6 +89,13 @@ def _latex(table: Table) -> Iterator[str]:
     for note in table.notes:
         yield rf"\par\footnotesize {for_latex(note)}"
     yield rf"\end{{table{star}}}"
+
+
+def _characters(table: Table, turned: bool) -> int:
+    """Return the length of a line in characters; turned titles take no room."""
+    rows = table.rows if turned else (table.columns, *table.rows)
+    cells = ([getattr(cell, "first", cell) for cell in row] for row in rows)
+    return sum(2 + max(map(len, column)) for column in zip(*cells, strict=True))
 
 
 def _rows(row: Sequence[str]) -> Iterator[str]:
@@ -98,3 +113,11 @@ def _ended(cells: Sequence[str] | Iterator[str]) -> str:
 
 WRITERS = {".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
 """What writes the tables to a file, by its suffix."""
+
+
+def links(table: Table, name: str) -> dict[str, str]:
+    """Return the table as each format, as data URIs by file name."""
+    return {
+        f"{name}{suffix}": data_uri(writer([table]), "text/plain")
+        for suffix, writer in WRITERS.items()
+    }

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 import orjson
@@ -19,12 +19,14 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.decisions.card import JudgeCard
-from visualjudge.analysis.decisions.checks import ICONS, State
-from visualjudge.analysis.decisions.model_answer import ORDER
+from visualjudge.analysis.decisions.checks import State
+from visualjudge.analysis.decisions.model_answer import ORDER, Reasons
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style, unbroken
 from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.report.citing import cite
 from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.exports import links
 from visualjudge.analysis.report.headline import headline, headline_section
 from visualjudge.analysis.report.paired import pair
 from visualjudge.analysis.results import Analysis, Shown
@@ -39,8 +41,14 @@ FIVE = (
     "Same when swapped",
     "Without an answer",
 )
+ABSOLUTE = re.compile(r"/\w|\w:[\\/](?!/)|\\\\\w")
+"""Begin of an absolute path, on any system."""
 # Number of judges named in a line of the answer.
 MOST_NAMES = 16
+
+
+SIGNS = {"✓": "pass", "✗": "fail", "?": "undecided"}
+"""Classes of the reasons of an answer."""
 
 
 def environment() -> Environment:
@@ -84,21 +92,20 @@ def _lines(
     cards: Sequence[JudgeCard], simulated: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return the answers, each with its judges: of those with the same answer, one."""
-    groups: dict[tuple[State, str, str], list[str]] = {}
+    groups: dict[tuple[State, str, Reasons], list[str]] = {}
     for card in sorted(cards, key=lambda card: ORDER.index(card.models.state)):
-        short = card.models.word
-        rest = card.models.sentence.removeprefix(short).lstrip(":, ")
-        groups.setdefault((card.state, short, rest), []).append(card.judge)
+        answer = card.models
+        parts = (card.state, answer.verdict, answer.reasons)
+        groups.setdefault(parts, []).append(card.judge)
     return [
         {
             "names": words.listed(names, MOST_NAMES),
             "simulated": set(names) <= set(simulated),
             "state": state,
-            "icon": ICONS[state],
-            "word": word,
-            "rest": rest,
+            "verdict": verdict,
+            "reasons": reasons,
         }
-        for (state, word, rest), names in groups.items()
+        for (state, verdict, reasons), names in groups.items()
     ]
 
 
@@ -115,6 +122,17 @@ def _question(cards: Sequence[JudgeCard]) -> str:
     """Return what the page answers."""
     asked = {card.models.question for card in cards}
     return asked.pop() if len(asked) == 1 else "What may I use these judges for?"
+
+
+def sections(analysis: Analysis) -> list[Section]:
+    """Return the sections of a page, without the plot beside the answer."""
+    plots = drawn(analysis)
+    return _sections(analysis.shown, plots, _first(analysis, plots))
+
+
+def _first(analysis: Analysis, plots: Mapping[str, Plot | LeftOut]) -> Plot | None:
+    opening = (plots[plot.name] for plot in analysis.plots.values() if plot.opening)
+    return next((plot for plot in opening if isinstance(plot, Plot)), None)
 
 
 def _sections(
@@ -161,11 +179,11 @@ def context(
     card = card_of(analysis)
     shown = analysis.shown
     plots = drawn(analysis)
-    opening = (plots[plot.name] for plot in analysis.plots.values() if plot.opening)
-    first = next((plot for plot in opening if isinstance(plot, Plot)), None)
+    first = _first(analysis, plots)
     found = _summary(shown) if summary else _sections(shown, plots, first)
     script = asset("report.js")
-    folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
+    runs = [run.folder for run in analysis.study.runs if run.folder is not None]
+    folders = [without_place(str(folder)) for folder in runs]
     return {
         "pair": None if compare is None else pair(analysis, *compare),
         "results": analysis,
@@ -181,22 +199,42 @@ def context(
             for figure in analysis.of_study
             for line in figure.sentences(analysis[figure])
         ],
+        "signs": SIGNS,
         "first": first,
         "left_out": [plot for plot in plots.values() if isinstance(plot, LeftOut)],
         "sections": found,
         "summary": summary,
+        "cite": "" if summary else cite(analysis),
+        "table_links": links,
+        "dataset_folder": without_place(analysis.dataset.path),
         "command": shlex.join(
             ["visualjudge", "report", *folders, "--out", "report.html"]
         ),
         "version": visualjudge.__version__,
         "setups": [
-            (judge.name, orjson.dumps(judge.info, option=orjson.OPT_INDENT_2).decode())
+            (judge.name, _indented(without_place(judge.info)))
             for judge in analysis.judges
         ],
         "style": Markup(page_style(asset("report.css"))),
         "script": Markup(script),
         "policy": _policy(script),
     }
+
+
+def without_place(value: Any) -> Any:
+    """Return a value of run.json with the names of absolute paths in place of them: a page is
+    passed on.
+    """
+    if isinstance(value, Mapping):
+        return {name: without_place(own) for name, own in value.items()}
+    if isinstance(value, list):
+        return [without_place(own) for own in value]
+    absolute = isinstance(value, str) and ABSOLUTE.match(value)
+    return PurePath(value.replace("\\", "/")).name if absolute else value
+
+
+def _indented(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def html(
@@ -207,11 +245,3 @@ def html(
     """
     found = context(analysis, compare, summary=summary)
     return environment().get_template("report.html.j2").render(found)
-
-
-def save_plots(analysis: Analysis, folder: Path) -> None:
-    """Write every plot of the study, each as SVG and CSV."""
-    for plot in drawn(analysis).values():
-        if isinstance(plot, Plot):
-            plot.save(folder / f"{plot.name}.svg")
-            plot.save(folder / f"{plot.name}.csv")

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from visualjudge.analysis import estimate
-from visualjudge.analysis.estimate import Spread, renumbered, shares, sums
+from visualjudge.analysis.estimate import Spread, renumbered, shares, sums, within
 from visualjudge.analysis.statistics.correlation import (
     GROUPS,
     Weighted,
@@ -199,7 +199,7 @@ class Scores:
     @property
     def within_one(self) -> Estimate:
         """Share within one step of the truth."""
-        return self.share(np.abs(self.error) <= self.step + estimate.TINY)
+        return self.share(within(self.error, self.step))
 
     @property
     def usual(self) -> float:

@@ -12,20 +12,25 @@ Several tasks: ``yes`` if every task that is decided is, ``no`` likewise, else `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 
+from visualjudge.analysis.estimate import NORMAL, POWER, norm_isf
 from visualjudge.analysis.statistics.score_agreement import Figure, Scores
-from visualjudge.analysis.value_and_interval import Ends
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.errors import UsageError, one_of
 
 Level = Literal["met", "missed", "open"]
 ScoreState = Literal["yes", "in_part", "no", "too_few"]
 LEAST_IMAGES = 10
 """Nothing is met or missed on fewer images."""
+MOST_TIMES = 20
+"""Times the images that an answer may need to be promised."""
+REACH = NORMAL + float(norm_isf(1 - POWER))
+"""Standard errors between a figure and a bar that it is told from with a power of 80 %."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,32 @@ def level(ends: Ends | None, least: float) -> Level:
     if low is None or high is None:
         return "open"
     return "met" if low >= least else "missed" if high < least else "open"
+
+
+def images_needed(
+    images: int, levels: Collection[Level], figures: Iterable[tuple[Estimate, float]]
+) -> int | None:
+    """Return the images on which ``figures`` are probably decided, with a power of 80 %, each
+    against its bar; None if one is missed already, or no number can be promised.
+    """
+    if "missed" in levels:
+        return None
+    most = max((_times(*one) for one in figures), default=np.inf)
+    if most > MOST_TIMES:
+        return None
+    return max(LEAST_IMAGES, int(np.ceil(most * images)))
+
+
+def _times(figure: Estimate, least: float) -> float:
+    """Return how many times its images a figure needs to be told from ``least``; infinite if it has
+    no interval, or does not differ.
+    """
+    low, high = figure.interval or (None, None)
+    if figure.value is None or low is None or high is None or figure.value == least:
+        return float("inf")
+    gap = figure.value - least
+    error = (figure.value - low if gap > 0 else high - figure.value) / NORMAL
+    return (REACH * error / gap) ** 2
 
 
 def state(order: Level, error: Level) -> ScoreState:

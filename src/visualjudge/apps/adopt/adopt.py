@@ -12,18 +12,18 @@ from typing import Any, Literal
 import polars as pl
 
 from visualjudge.apps.adopt.answers import GRADES, is_letter, is_missing, is_number
-from visualjudge.apps.adopt.columns import NAMES, find_columns, no_header
+from visualjudge.apps.adopt.columns import NAMES, RATER, find_columns, no_header
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
-from visualjudge.apps.adopt.criteria import is_criterion, rubric_of_rows
+from visualjudge.apps.adopt.criteria import SAID, TRUE, rubric_of_rows
 from visualjudge.apps.adopt.files import Row, check_rows, contents
 from visualjudge.apps.adopt.items import TEN, UNIT, Scale
 from visualjudge.apps.adopt.logs import log_of, rows_of
 from visualjudge.apps.adopt.table import TEXTS, Answered, Table, is_pairs, meaning
 from visualjudge.apps.adopt.writing import DATASET, Origin, verdict_of, write_study
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.jsons import check_kinds
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.records import FAILED, TIES, TURNED, Verdict
+from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.formats.class_names import whole
 from visualjudge.formats.outputs import warn_of_range
 
@@ -113,7 +113,9 @@ def adopt(
         scores.
     columns, **stated
         The column of a role (``item="prompt_id"``); others are guessed by their names. Columns
-        ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME`` the right ones.
+        ``criterion.NAME`` hold a judge's values of a criterion, ``truth.NAME`` the right ones,
+        and ``rater.NAME`` a person's votes, whose mean or majority is the truth without a column
+        of it.
     answers
         What other spellings mean: ``{"0": "A", "1": "B", "2": "tie"}``, or ``{"safe": "1"}`` of
         scores; in verdicts and in replies.
@@ -159,7 +161,11 @@ def adopt(
         if isinstance(row[column], list | dict)
     }
     roles = find_columns(
-        [name for name in header if name not in nested or is_criterion(name)],
+        [
+            name
+            for name in header
+            if name not in nested or name.startswith((SAID, TRUE))
+        ],
         {**(columns or {}), **stated},
     )
     roles = _with_numbers(records, roles, {*(columns or {}), *stated})
@@ -175,11 +181,12 @@ def adopt(
     ]  # frees each that is read
     rows.reverse()
     given = dict(answers or {})
-    verdicts, truths = (_values(rows, role, given) for role in ("verdict", "truth"))
+    verdicts = _values(rows, "verdict", given)
+    raters = [role for role in roles if role.startswith(RATER)]
+    known = ["truth"] if "truth" in roles else raters
+    truths = set[str]().union(*(_values(rows, role, given) for role in known))
     pairs = is_pairs(roles, verdicts, truths)
-    texts = {
-        str(row.get(role)).strip() for row in rows for role in ("verdict", "truth")
-    }
+    texts = {str(row.get(role)).strip() for row in rows for role in ("verdict", *known)}
     grades = {
         text: GRADES[text.lower()]
         for text in texts
@@ -192,11 +199,12 @@ def adopt(
     labelled = [
         row
         for row in rows
-        if "truth" not in roles or not is_missing(meaning(row["truth"], meant))
+        if not known
+        or any(not is_missing(meaning(row.get(role), meant)) for role in known)
     ]
     if not labelled:
         raise DataError(
-            f"{name}: {roles['truth']}: no row has a truth; remove the column to adopt the "
+            f"{name}: {roles[known[0]]}: no row has a truth; remove the column to adopt the "
             "verdicts without one, or fill it in for some rows drawn at random: those without are "
             "left out"
         )
@@ -254,8 +262,8 @@ def _loaded(table: Any, form: str | None) -> tuple[str, Records, Scale | None]:
 def _file(path: Path, form: str | None) -> tuple[Records, Scale | None]:
     content = contents(path)
     log = log_of(path, content, form)
-    rows = content if log is None else rows_of(log, path, content)
-    check_kinds(str(path), rows, [dict])
+    cells = content if log is None else rows_of(log, path, content)
+    rows = record_of(Rows, cells, path)
     check_rows(path, len(rows), max(map(len, rows), default=0))
     records = [(f"{path.name}: row {k}", row) for k, row in enumerate(rows, 2)]
     if log is None:

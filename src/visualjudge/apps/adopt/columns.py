@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as matching
 
-from visualjudge.apps.adopt.criteria import is_criterion
+from visualjudge.apps.adopt.criteria import SAID, TRUE
 from visualjudge.core.errors import UsageError, one_of
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -82,6 +82,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """Names of the column of each role, the most specific first; a pattern counts if one column alone
 matches it. A role without names has to be stated.
 """
+RATER = "rater."
+"""Begin of the roles of people's votes, a column each."""
+NAMED = (SAID, TRUE, RATER)
+"""Begins of roles that have a name of the user's after them."""
 PEOPLE = re.compile(
     r"(?:^|_)(?:humans?|people|persons?|raters?|experts?|crowd|users?|gold|annotators?|labell?ers?"
     r"|workers?|turkers?|reviewers?|majority|consensus|expected|correct)(?:_|$)"
@@ -111,7 +115,7 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
         If a role or a stated column does not exist.
     """
     for role, column in stated.items():
-        if role not in NAMES and not is_criterion(role):
+        if role not in NAMES and not role.startswith(NAMED):
             raise UsageError(f"--column must name {one_of(role, NAMES)}; got {role!r}")
         if column not in header:
             raise UsageError(
@@ -125,7 +129,7 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
     }
     columns = dict(stated)
     for name in header:
-        if is_criterion(name) and name not in taken:
+        if name.startswith(NAMED) and name not in taken:
             columns.setdefault(name, name)
     for role, names in NAMES.items():
         for name in names if role not in columns else ():

@@ -15,8 +15,8 @@ from visualjudge.apps.adopt.answers import is_missing, is_number
 from visualjudge.apps.adopt.files import Row
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Json
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import TURNED
+from visualjudge.core.typed_records import first_problem
 from visualjudge.prompts.rubric import OTHER, Criterion, Rubric
 from visualjudge.replies.criteria import read_criterion
 
@@ -26,11 +26,6 @@ MOST_WORDS = 50
 """Maximum number of words of a choice; a column with more holds sentences."""
 NAME = "adopted@v1"
 _PLACE = re.compile(r"\[.*\]")
-
-
-def is_criterion(role: str) -> bool:
-    """Return whether a role is that of a criterion, or of its truth."""
-    return role.startswith((SAID, TRUE))
 
 
 def rubric_of_rows(

@@ -16,6 +16,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import LONGEST_RECORD
 from visualjudge.core.tables import check_table, table_parts
+from visualjudge.core.typed_records import Rows, record_of
 from visualjudge.core.untrusted import (
     BOUNDS,
     MIB,
@@ -179,8 +180,7 @@ def _inspect_log(path: Path) -> dict[str, Any]:
 
 
 def _part(name: str, content: bytes) -> dict[str, Any]:
-    value = jsons.lenient(content, name)
-    jsons.check_kinds(name, value, dict)
+    value = record_of(jsons.Json, jsons.lenient(content, name), name)
     return {name: field for name, field in value.items() if name not in BULKY}
 
 
@@ -193,10 +193,9 @@ def records(path: Path, values: Any = None) -> list[Row]:
         If the file cannot be read, or holds something else.
     """
     values = contents(path) if values is None else values
-    jsons.check_kinds(str(path), values, [dict])
+    rows = record_of(Rows, values, path)
     return [
-        Row(value, f"{path}: record {number}", {})
-        for number, value in enumerate(values, 1)
+        Row(row, f"{path}: record {number}", {}) for number, row in enumerate(rows, 1)
     ]
 
 

@@ -80,6 +80,8 @@ class Item:
     scale: Scale = TEN
     criteria: Mapping[str, Any] | None = None
     """The right values of criteria."""
+    votes: tuple[Answer, ...] = ()
+    """The answers of several people, as ``answer``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from visualjudge.apps.adopt.answers import (
     letter_of,
     order_of,
 )
+from visualjudge.apps.adopt.columns import RATER
 from visualjudge.apps.adopt.confidence import ROLE, confidence_of, form_of
 from visualjudge.apps.adopt.criteria import TRUE, values_of
 from visualjudge.apps.adopt.files import Row
@@ -84,10 +86,13 @@ class Table:
     @property
     def without_truth(self) -> bool:
         """Whether no column holds a truth."""
-        return "truth" not in self.columns and not set(self.columns) >= {
-            "score_a",
-            "score_b",
-        }
+        scored = set(self.columns) >= {"score_a", "score_b"}
+        return not ("truth" in self.columns or scored or self.raters)
+
+    @property
+    def raters(self) -> list[str]:
+        """The roles of people's votes."""
+        return [role for role in self.columns if role.startswith(RATER)]
 
     @property
     def names(self) -> dict[str, str]:
@@ -173,11 +178,14 @@ class Table:
             kind="pairwise" if self.pairs else "scoring",
             scale=self.scale,
             criteria=values_of(self.rubric, row, False, TRUE),
+            votes=self._votes(row),
         )
 
     def _truth(self, row: Row) -> Answer:
         if self.without_truth:
             return UNKNOWN
+        if self.raters and "truth" not in self.columns:
+            return of_votes(self._votes(row))
         if self.pairs and "truth" in row:
             return self._letter(row, "truth")
         roles = ("score_a", "score_b") if self.pairs else ("truth",)
@@ -189,6 +197,14 @@ class Table:
         if not self.pairs:
             return on_ten(known[0], self.scale)
         return "tie" if known[0] == known[1] else "AB"[known[0] < known[1]]
+
+    def _votes(self, row: Row) -> tuple[Answer, ...]:
+        """Return what people said of a row's question, without empty cells."""
+        if self.pairs:
+            letters = [self._letter(row, role) for role in self.raters]
+            return tuple(letter for letter in letters if letter != FAILED)
+        scores = [self.score(row, role) for role in self.raters]
+        return tuple(on_ten(one, self.scale) for one in scores if one is not None)
 
     def _verdict(self, row: Row, turned: bool) -> Answer:
         if self.pairs:
@@ -255,6 +271,15 @@ def meaning(value: Any, answers: Mapping[str, str]) -> str:
     """Return the text of a cell, or what the user says that it means."""
     text = str(value).strip()
     return answers.get(text, text)
+
+
+def of_votes(votes: Sequence[Answer]) -> Answer:
+    """Return the mean of scores, or the choice of most; a tie if two have as many."""
+    numbers = [vote for vote in votes if not isinstance(vote, str)]
+    if numbers:
+        return round(sum(numbers) / len(numbers), 9)
+    (first, most), *rest = Counter(votes).most_common(2)
+    return "tie" if rest and rest[0][1] == most else first
 
 
 def _named(answer: Answer, models: tuple[str | None, ...]) -> str:

@@ -240,6 +240,7 @@ def _question(origin: Origin, item: Item, media: MediaFiles) -> Question:
         spans=spans,
         ties=item.ties or None,
         criteria=item.criteria,
+        votes=item.votes or None,
     )
 
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from visualjudge.core.errors import UsageError
 from visualjudge.runs.budget import token_counts
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import Manifest, RunFolder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ class Run:
         self._folder = RunFolder(path)
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """Content of ``run.json``: judge, dataset and settings."""
         return self._folder.manifest()
 
@@ -69,7 +69,7 @@ class Run:
     def missing(self) -> int:
         """Number of verdicts that are missing, such as after an interruption."""
         asked = self.manifest.get("asked")
-        return max(0, asked - len(self.verdicts)) if isinstance(asked, int) else 0
+        return 0 if asked is None else max(0, asked - len(self.verdicts))
 
     def __len__(self) -> int:
         return len(self.verdicts)

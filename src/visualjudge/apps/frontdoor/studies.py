@@ -72,7 +72,7 @@ class Study:
 
     @property
     def plot(self) -> Plots:
-        """The study's figures: ``study.plot.tasks()``, ``.pairs()``, ``.leanings()``,
+        """The study's figures: ``study.plot.tasks()``, ``.ranking()``, ``.leanings()``,
         ``.scores()`` …
 
         A figure that has no data raises a UsageError with the reason.

@@ -24,9 +24,9 @@ from visualjudge.analysis.results import Analysis
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
-from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.yamls import read_yaml
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import spans_of
@@ -209,10 +209,10 @@ def identity_of(folder: RunFolder) -> Json:
     manifest = folder.manifest()
     served = [
         {name: row.get(name) for name in ("model", "fingerprint", "provider")}
-        for row in manifest.get("identity") or ()
+        for row in manifest.get("identity", ())
     ]
-    manifest["served"] = sorted(served, key=str)
-    plain = {name: manifest.get(name) for name in IDENTITY}
+    known = {**manifest, "served": sorted(served, key=str)}
+    plain = {name: known.get(name) for name in IDENTITY}
     return dict(orjson.loads(orjson.dumps(plain)))
 
 

@@ -26,12 +26,13 @@ from visualjudge.core.atomic import json_bytes
 from visualjudge.core.errors import ClientError, UsageError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
+from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import (
-    KINDS,
     PAID,
     Budget,
     Spending,
+    StatedCost,
     paid_for,
     spent_before,
 )
@@ -45,6 +46,14 @@ STATUS = {
     "error": "api_error",
     "other": "ok",
 }
+
+
+class Earlier(StatedCost, total=False):
+    """What an earlier invocation asked, and what it has cost so far."""
+
+    client: Json
+    template: str
+    questions: str
 
 
 @dataclass(frozen=True)
@@ -178,17 +187,15 @@ def _digest(table: Table) -> str:
     return total.hexdigest()
 
 
-def _earlier(path: Path) -> Fields:
+def _earlier(path: Path) -> Earlier:
     """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
         return {}
     hint = "; delete it together with the .jsonl to start again"
-    before = jsons.read(path, "manifest", hint)
-    jsons.check_kinds(str(path), before, KINDS)
-    return dict(before)
+    return record_of(Earlier, jsons.read(path, "manifest", hint), path)
 
 
-def _check_same(path: Path, before: Fields, manifest: Fields) -> None:
+def _check_same(path: Path, before: Earlier, manifest: Fields) -> None:
     """Check that the run to resume asked the same model in the same way."""
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:

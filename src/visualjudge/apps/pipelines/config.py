@@ -46,7 +46,7 @@ from visualjudge.clients.masked_secrets import (
 from visualjudge.clients.registry import open_client
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.typed_records import first_problem
 from visualjudge.core.yamls import loads, yaml_reason, yaml_text
 from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY

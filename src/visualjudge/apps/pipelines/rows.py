@@ -16,7 +16,7 @@ from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.typed_records import first_problem
 
 _NOT_JSON = "is not JSON"
 MOST_IMAGES = 100

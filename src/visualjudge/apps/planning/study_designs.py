@@ -24,7 +24,7 @@ from visualjudge.analysis.figure_text import many, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
 from visualjudge.apps.planning.plan_inputs import Target, read_target
-from visualjudge.apps.planning.score_plan import ScorePlan, score_plan
+from visualjudge.apps.planning.shape_plan import ShapePlan, shape_plan
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError, must_end_in
 from visualjudge.core.outputs import OutputFile
@@ -128,9 +128,9 @@ def plan(
     prices: Prices | None = None,
     dataset: str | Path | None = None,
     seed: int = 42,
-) -> Plan | ScorePlan:
+) -> Plan | ShapePlan:
     """Plan a study: the smallest number of images, pairs, orders and repeats that answers a
-    question. For a pilot of scores without named models: the images until each task is decided.
+    question. For a pilot without named models: the images until each task is decided.
 
     Parameters
     ----------
@@ -178,9 +178,9 @@ def plan(
         )
     if not 0.05 <= power <= 0.99:
         raise UsageError(f"--power must be from 0.05 to 0.99, got {power:g}")
-    of_scores = score_plan(target, options, dataset)
-    if of_scores is not None:
-        return of_scores
+    unnamed = shape_plan(target, options, dataset)
+    if unnamed is not None:
+        return unnamed
     limit = THRESHOLDS["macro_accuracy"].value
     there = read_target(target, options, dataset, seed)
     question = (_rank if goal == "rank" else _right)(there, effect, limit)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from visualjudge.core.answers import CLOSE, is_right
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.records import Question
-from visualjudge.runs.verdicts import verdict_of
 from visualjudge.studio.people.rating_run import Rater
 
 # Idle time after which a rater with remaining questions should be reminded.
 IDLE_S = 900.0
+# Scores of one question that differ by no more agree.
+CLOSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def progress(
         rater.counted,
         left,
         None if last is None else ((now or datetime.now(UTC)) - last).total_seconds(),
-        _share([is_right(question(line["id"]), verdict_of(line)) for line in known]),
+        _share([line["value"] == question(line["id"]).answer for line in known]),
         _share([_same(line["value"], first[line["id"]]["value"]) for line in again]),
         _share([line["status"] == "cannot_tell" for line in counted]),
         Measured(statistics.median(seconds) if seconds else None, len(seconds)),

@@ -21,11 +21,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from visualjudge.core import jsons
-from visualjudge.core.answers import is_right
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import IMAGE_MARK, Question, Verdict
+from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.typed_records import record_of
 from visualjudge.prompts.spans import spans_of
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, json_response, missing, page
@@ -45,7 +45,6 @@ from visualjudge.studio.people.rating_run import (
     RatingRun,
     Stale,
     as_shown,
-    known_raters,
     read_answer,
 )
 from visualjudge.studio.people.reading import (
@@ -309,8 +308,7 @@ class PeoplePages:
         """
         name = self._allowed(request)
         try:
-            raw = jsons.loads(await request.body())
-            jsons.check_kinds("the body", raw, {})
+            raw = record_of(Json, jsons.loads(await request.body()), "the body")
             slot = self._named(name, str(raw.get("slot")))
             question = self._question(slot.id)
             least = self.run.plan.settings.least_seconds
@@ -402,8 +400,7 @@ def _feedback(slot: Slot, given: Given, question: Question) -> Fields | None:
     """
     if slot.purpose != "practice":
         return None
-    verdict = Verdict(slot.id, slot.order, given.value, given.status, None)
-    right = is_right(question, verdict)
+    right = given.value == question.answer
     return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
@@ -436,7 +433,7 @@ def people_pages(
                 f"blanks around them, got {name!r}"
             )
     stored = RunFolder(folder).manifest()
-    if not raters and not known_raters(stored):
+    if not raters and not stored.get("people", {}).get("raters"):
         raise UsageError("--people needs at least one --rater")
     given = {name: path for name, path in asdict(files).items() if path is not None}
     for name in asdict(files).keys() - given.keys():

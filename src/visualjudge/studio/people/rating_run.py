@@ -12,15 +12,26 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
 
 from visualjudge import __version__
-from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.jsons import Fields, Json
-from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
+from visualjudge.core.records import (
+    FAILED,
+    LETTERS,
+    TIES,
+    Answer,
+    Order,
+    QuestionType,
+    Status,
+)
+from visualjudge.core.typed_records import record_of
 from visualjudge.runs.asks import changes
-from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
+from visualjudge.runs.folder import PEOPLE, Manifest, RunFolder, excluded_raters
 from visualjudge.runs.journal import read_records
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
@@ -38,14 +49,26 @@ LONGEST_SECONDS = 86_400.0
 LEASE_S = 1800.0
 
 
-# What a line of a study holds; it may come from a stranger.
-_ROW = {
-    **dict.fromkeys(("id", "rater", "order", "shown", "purpose", "status"), str),
-    **dict.fromkeys(("turn", "repeat"), int),
-    "value": (str, int, float),
-    "latency_s": (int, float, None),
-    "note": (str, None),
-}
+def _moment(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+class RatedLine(TypedDict):
+    """A line of a study; it may come from a stranger."""
+
+    id: str
+    rater: str
+    order: Order
+    shown: str
+    purpose: Purpose
+    status: Literal["ok", "cannot_tell"]
+    turn: int
+    repeat: int
+    value: Answer
+    latency_s: float | None
+    answered: Annotated[str, AfterValidator(_moment)]
+    note: NotRequired[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +181,7 @@ class Rater:
 
     name: str
     slots: list[Slot] = field(default_factory=list)
-    lines: list[Json] = field(default_factory=list)
+    lines: list[RatedLine] = field(default_factory=list)
     pending: Slot | None = None
     leased: float = 0.0
 
@@ -221,51 +244,38 @@ class RatingRun:
         self._journal = self._folder.open_journal(resume=True)
         for record in read_records(self._journal.path):
             self._take_in(record)
-        for name in [*known_raters(old), *raters]:
+        for name in [*old.get("people", {}).get("raters", ()), *raters]:
             self.raters.setdefault(name, Rater(name))
         self._manifest["people"]["raters"] = sorted(self.raters)
         self._folder.write_manifest(self._manifest)
 
     def _take_in(self, record: Json) -> None:
         """Apply a line of the journal; a later line on the same slot replaces the earlier one."""
-        self._check(record)
-        rater = self.raters.setdefault(
-            str(record.get("rater")), Rater(str(record.get("rater")))
-        )
-        slot = _slot_of(record)
+        line = self._checked(record)
+        rater = self.raters.setdefault(line["rater"], Rater(line["rater"]))
+        slot = _slot_of(line)
         if slot.id not in self.plan.by_id:
             return
         for place, known in enumerate(rater.slots):
             if known.key == slot.key:
-                rater.lines[place] = record
+                rater.lines[place] = line
                 return
         rater.slots.append(slot)
-        rater.lines.append(record)
+        rater.lines.append(line)
         self._taken.setdefault(slot.id, set()).add(rater.name)
         self._keys[slot.id, slot.order] += 1
 
-    def _check(self, record: Fields) -> None:
-        """Raise DataError if a line was not written by a study."""
-        where = (
-            f"{self._folder.journal_path}: the answer on {str(record.get('id'))[:80]!r}"
-        )
-        jsons.check_kinds(where, record, _ROW)
-        item = self.plan.by_id.get(record.get("id", ""))
-        letters = "ABCDE"[: item.options] if item else sorted(record.get("shown", ""))
-        allowed = {
-            "order": ("AB", "BA"),
-            "purpose": get_args(Purpose),
-            "status": ("ok", "cannot_tell"),
-        }
-        known = all(record.get(name) in values for name, values in allowed.items())
-        if not (
-            known
-            and _ROW.keys() - record.keys() <= {"note"}
-            and sorted(record["shown"]) == list(letters)
-        ):
-            raise DataError(
-                f"{where}: must be an answer that a study has written; name another --people"
-            )
+    def _checked(self, record: Fields) -> RatedLine:
+        """Return a line of a journal; DataError if it was not written by a study."""
+        name = str(record.get("id"))[:80]
+        where = f"{self._folder.journal_path}: the answer on {name!r}"
+        hint = "; a study writes its answers: name another --people"
+        line = record_of(RatedLine, record, where, hint=hint)
+        item = self.plan.by_id.get(line["id"])
+        letters = LETTERS[: item.options] if item else sorted(line["shown"])
+        if sorted(line["shown"]) != list(letters):
+            raise DataError(f"{where}: shown: must name the options once{hint}")
+        return line
 
     # ---------------------------------------------------------------- handing out
 
@@ -361,7 +371,7 @@ class RatingRun:
         with self._lock:
             return Counter(len(self._taken.get(name, ())) for name in self.plan.wanted)
 
-    def back(self, name: str, steps: int) -> tuple[Slot, Json] | None:
+    def back(self, name: str, steps: int) -> tuple[Slot, RatedLine] | None:
         """Return the slot and answer from ``steps`` questions ago (1 is the last), for a
         correction.
         """
@@ -476,28 +486,11 @@ def _line(
     return line | {name: value for name, value in extra.items() if value}
 
 
-def _slot_of(record: Fields) -> Slot:
-    return Slot(
-        str(record.get("id")),
-        record.get("purpose", "question"),
-        int(record.get("turn") or 0),
-        record.get("order", "AB"),
-        str(record.get("shown") or "A"),
-    )
+def _slot_of(line: RatedLine) -> Slot:
+    return Slot(line["id"], line["purpose"], line["turn"], line["order"], line["shown"])
 
 
-def known_raters(manifest: Fields) -> list[str]:
-    """Return the raters that a study already has."""
-    people = manifest.get("people")
-    raters = people.get("raters") if isinstance(people, dict) else None
-    return (
-        [name for name in raters if isinstance(name, str)]
-        if isinstance(raters, list)
-        else []
-    )
-
-
-def _manifest(plan: Plan, dataset: Mapping[str, str | None], old: Fields) -> Json:
+def _manifest(plan: Plan, dataset: Mapping[str, str | None], old: Manifest) -> Json:
     return {
         **PEOPLE,
         "parameters": {

@@ -53,15 +53,15 @@ class Scene:
     def once(
         self,
         work: Callable[Concatenate[Scene, P], T],
-        *given_value: P.args,
+        *args: P.args,
         **named: P.kwargs,
     ) -> T:
         """Return the result of ``work`` on this scene, computed once and shared by all encodings
         that need it.
         """
-        key = work, *given_value, *named.items()
+        key = work, *args, *named.items()
         if key not in self._done:
-            self._done[key] = work(self, *given_value, **named)
+            self._done[key] = work(self, *args, **named)
         return cast(T, self._done[key])
 
     def drawn(self, draw: Draw, style: Any) -> Encoded:

@@ -89,23 +89,23 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
     top = ascent - round(0.16 * ascent)  # room above capitals that only accents use
     parts = [(run, face(run.font, font, run.shaped)) for run in runs(text)]
     beyond = [
-        one_value.getbbox(run.text, anchor="ls")
-        for run, one_value in parts
+        face_of_run.getbbox(run.text, anchor="ls")
+        for run, face_of_run in parts
         if run.font or run.shaped
     ]
     top = max([top, *(int(np.ceil(-box[1])) for box in beyond)])
     descent = max([descent, *(int(np.ceil(box[3])) for box in beyond)])
     width = (
-        int(np.ceil(sum(one_value.getlength(run.text) for run, one_value in parts)))
+        int(np.ceil(sum(face_of_run.getlength(run.text) for run, face_of_run in parts)))
         + 2 * pad_x
     )
     image = Image.new("L", (width, top + descent + 2 * pad_y))
     x = float(pad_x)
-    for run, one_value in parts:
+    for run, face_of_run in parts:
         ImageDraw.Draw(image).text(
-            (x, pad_y + top), run.text, fill=255, font=one_value, anchor="ls"
+            (x, pad_y + top), run.text, fill=255, font=face_of_run, anchor="ls"
         )
-        x += one_value.getlength(run.text)
+        x += face_of_run.getlength(run.text)
     bitmap = np.asarray(image)
     bitmap.setflags(write=False)
     return bitmap

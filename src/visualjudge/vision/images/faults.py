@@ -37,10 +37,11 @@ def image_faults(
     _labels: Collection[str] | None,
     input_image: Pixels | None,
 ) -> Iterator[Fault]:
-    """Yield the regions of largest difference, with the kind that explains most of the difference.
+    """Yield the regions of largest difference, with the kind that explains most of the difference
+    there.
 
-    A kind explains the share r² of the difference that its own error on the clean image, of the
-    best size, does. A fault's weight is the mean over all pixels of its differences, each divided
+    A kind explains the share r² of a region's difference that its own error on the clean image, of
+    the best size, does. A fault's weight is the mean over all pixels of its differences, each divided
     by 64 grey levels and at most 1. ``input_image`` is the degraded image; without it, ``residual`` is
     not seen.
     """
@@ -50,13 +51,13 @@ def image_faults(
         return
     error = predicted.astype(np.float64) - real
     size = np.abs(error).mean(axis=2)
-    shares = [
-        (_share(error, change), name) for name, change in _changes(real, input_image)
-    ]
-    recoloured = _recoloured(error, real), "colour_shift"
-    _, kind = max((EXPLAINED, "noise"), recoloured, *shares)
+    changes = list(_changes(real, input_image))
     known = np.ones(size.shape, dtype=np.bool_)
     for box, part in worst_regions(size, known, LEAST):
+        inside = error[part]
+        shares = [(_share(inside, change[part]), name) for name, change in changes]
+        recoloured = _recoloured(inside, real[part]), "colour_shift"
+        _, kind = max((EXPLAINED, "noise"), recoloured, *shares)
         weight = float(np.minimum(size[part] / LARGEST, 1).sum()) / size.size
         yield Fault(kind, box, weight)
 
@@ -85,7 +86,7 @@ def _share(error: FloatArray, change: FloatArray) -> float:
 def _recoloured(error: FloatArray, real: Pixels) -> float:
     """Return the share of the difference that an affine change of each channel
     explains."""
-    light = real - real.mean(axis=(0, 1))
-    slope = (error * light).sum(axis=(0, 1)) / ((light**2).sum(axis=(0, 1)) + 1e-9)
-    left = error - error.mean(axis=(0, 1)) - slope * light
+    light = real - real.mean(axis=0)
+    slope = (error * light).sum(axis=0) / ((light**2).sum(axis=0) + 1e-9)
+    left = error - error.mean(axis=0) - slope * light
     return 1 - float((left**2).sum()) / max(float((error**2).sum()), 1e-9)

@@ -151,15 +151,15 @@ def _log_mean(plane: np.ndarray, where: BoolArray) -> float:
     return float(np.log1p(plane[where].mean())) if where.any() else 0.0
 
 
-def _structure(one_value: np.ndarray, two: np.ndarray) -> float:
+def _structure(a: np.ndarray, b: np.ndarray) -> float:
     """Return the mean local correlation of lightness, the structure term of SSIM (Wang
     et al., TIP 2004)."""
     size = (9, 9)
-    first = cv2.blur(one_value, size)
-    second = cv2.blur(two, size)
-    covariance = cv2.blur(one_value * two, size) - first * second
-    own = np.maximum(cv2.blur(one_value * one_value, size) - first * first, 0)
-    other = np.maximum(cv2.blur(two * two, size) - second * second, 0)
+    first = cv2.blur(a, size)
+    second = cv2.blur(b, size)
+    covariance = cv2.blur(a * b, size) - first * second
+    own = np.maximum(cv2.blur(a * a, size) - first * first, 0)
+    other = np.maximum(cv2.blur(b * b, size) - second * second, 0)
     return float(((covariance + 1) / (np.sqrt(own * other) + 1)).mean())
 
 

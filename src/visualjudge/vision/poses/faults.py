@@ -49,8 +49,8 @@ def pose_faults(
     real = truth.without_crowds().items
     values, shares = similarities(prediction, truth)
     mirrored = [
-        replace(one_value, keypoints=one_value.keypoints[_MIRROR])
-        for one_value in prediction.items
+        replace(person, keypoints=person.keypoints[_MIRROR])
+        for person in prediction.items
     ]
     values = np.maximum(values, similarities(People(tuple(mirrored)), truth)[0])
     partners = {j: i for i, j, _ in pairs(values, SAME_PERSON)}

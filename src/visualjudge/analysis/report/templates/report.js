@@ -1,4 +1,4 @@
-// Tables sort by the column whose heading is pressed; all that is folded opens for print.
+// Tables sort by the column whose heading is pressed; the details open for print.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   const key = (row, column) => {
@@ -35,5 +35,5 @@ for (const card of document.querySelectorAll(".miss")) {
   for (const image of card.querySelectorAll("img")) image.onclick = turn;
 }
 addEventListener("beforeprint", () => {
-  for (const part of document.querySelectorAll("details:not(.long,.setup,.miss details)")) part.open = true;
+  for (const part of document.querySelectorAll("#details details:not(.long,.setup)")) part.open = true;
 });

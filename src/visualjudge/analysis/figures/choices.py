@@ -1,0 +1,47 @@
+"""Choices between two unnamed options by task or category; see
+:mod:`visualjudge.analysis.decisions.pair_answer`.
+"""
+
+from __future__ import annotations
+
+from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
+from visualjudge.analysis.figure_text import number, percent, plain_name, points
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.scoring import ALL_TASKS, WORDS
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.shape import shape_of
+from visualjudge.analysis.table_layout import Column, Layout, counts, figure, named
+
+
+def _rows(judge: JudgeResult) -> tuple[PairsOfTask, ...]:
+    if shape_of(judge.study, judge.index) != "unnamed_pairs":
+        return ()
+    answer = pair_answer(judge.study, judge.index, judge.study.bar)
+    return (*answer.tasks, *([answer.whole] if len(answer.tasks) > 1 else []))
+
+
+COLUMNS = Layout[PairsOfTask](
+    named("task", "Task", lambda task: plain_name(task) or ALL_TASKS, text=True),
+    named("state", "As the truth?", lambda state: WORDS[state], text=True),
+    *counts("accuracy"),
+    *figure("accuracy", "accuracy", "Right", ends="ci95"),
+    named("constant", "Best constant answer", percent),
+    *figure("gain", "gain", "Above it, points", points),
+    Column("needs_images", "needs_images", "Images needed", number),
+)
+
+
+def _section(shown: Shown) -> Section:
+    return Section(
+        "choices",
+        "Where does it choose as the truth does?",
+        "Pairs whose options name no models, by task or category. Needed: images on which both "
+        "requirements are decided with a power of 80 %.",
+        shown.grids(CHOICES),
+    )
+
+
+CHOICES = JudgeFigure(
+    "choices", _rows, COLUMNS, needs={"truth"}, place=72, section=_section
+)

@@ -1,0 +1,153 @@
+"""People beside one another, where several rated each item: what no judge can be expected to exceed.
+
+Each vote is compared with the others of its item: a score with their mean, a choice with their
+majority (none where the others are split). All votes count, whoever gave them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.accuracy_cells import image_sums
+from visualjudge.analysis.figure_text import number, plain_name, with_ends
+from visualjudge.analysis.figures.figure import JudgeFigure
+from visualjudge.analysis.figures.section import Section
+from visualjudge.analysis.results import JudgeResult, Shown
+from visualjudge.analysis.score_scale import scale_of
+from visualjudge.analysis.scores import scores_of
+from visualjudge.analysis.table_layout import Layout, counts, figure, named
+from visualjudge.analysis.value_and_interval import ALL, NOTHING, Estimate
+from visualjudge.core.records import Answer
+
+
+@dataclass(frozen=True)
+class People:
+    """Votes of people in one task, beside the others' votes on the same items: rank correlation and
+    mean absolute error of scores (0..10), or the share of equal choices.
+    """
+
+    task: str
+    spearman: Estimate = NOTHING
+    mae: Estimate = NOTHING
+    same: Estimate = NOTHING
+
+    @property
+    def votes(self) -> Estimate:
+        """A figure that the row has, for its counts."""
+        return self.same if self.same.n else self.mae
+
+
+def others_majority(votes: Sequence[Answer], own: int) -> Answer | None:
+    """Return the answer that most of the other votes give; None if they are split."""
+    counts_of = Counter(vote for k, vote in enumerate(votes) if k != own)
+    (first, most), *rest = counts_of.most_common(2)
+    return None if rest and rest[0][1] == most else first
+
+
+def _rows(judge: JudgeResult) -> tuple[People, ...]:
+    columns = (judge.study.meta.get("options") or {}).get("columns") or {}
+    if not any(role.startswith("rater.") for role in columns):
+        return ()
+    table = _long(judge)
+    if table.is_empty():
+        return ()
+    step = scale_of(judge.study).step
+    parts = table.partition_by("task", as_dict=True)
+    by_task = {str(task): part for (task,), part in sorted(parts.items())}
+    every = {ALL: table} if len(by_task) > 1 else {}
+    return tuple(
+        _people(task, part, step) for task, part in {**by_task, **every}.items()
+    )
+
+
+def _long(judge: JudgeResult) -> pl.DataFrame:
+    """Return a row for each vote with others: ``task, cluster``, and for scores ``number`` and
+    ``truth`` (the others' mean), for choices ``same``.
+    """
+    asked = judge.joined.unique("id", maintain_order=True)
+    placed = judge.study.find(asked["id"].to_list())
+    rows: list[tuple[object, ...]] = []
+    for name, task, cluster in asked.select("id", "task", "cluster").iter_rows():
+        votes = placed[name].question.votes or ()
+        if len(votes) < 2:
+            continue
+        for k, vote in enumerate(votes):
+            if isinstance(vote, str):
+                others = others_majority(votes, k)
+                same = None if others is None else vote == others
+                rows.append((task, cluster, None, None, same))
+            else:
+                rest = [float(other) for j, other in enumerate(votes) if j != k]
+                rows.append((task, cluster, vote, float(np.mean(rest)), None))
+    kinds = (pl.String, pl.Int64, pl.Float64, pl.Float64, pl.Boolean)
+    names = ("task", "cluster", "number", "truth", "same")
+    schema = dict(zip(names, kinds, strict=True))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _people(task: str, table: pl.DataFrame, step: float) -> People:
+    chosen = table.drop_nulls("same")
+    same = NOTHING
+    if chosen.height:
+        sums = image_sums(chosen, (), {"n": pl.lit(1), "same": pl.col("same")})
+        same = sums.shares("same", "n")[0]
+    scored = table.drop_nulls("number")
+    if scored.is_empty():
+        return People(task, same=same)
+    scores = scores_of(scored, step)
+    return People(task, scores.spearman.estimate, scores.mae.estimate, same)
+
+
+COLUMNS = Layout[People](
+    named("task", "Task", plain_name, text=True),
+    *counts("votes"),
+    *figure("spearman", "spearman", "ρ", number, ends="ci95"),
+    *figure("mae", "mae", "Mean error, of 10", number),
+    *figure("same", "same", "Chooses as the others"),
+)
+
+
+def _sentences(rows: Sequence[People]) -> list[str]:
+    return list(_said(rows[-1:]))
+
+
+def _said(rows: Sequence[People]) -> Iterator[str]:
+    for row in rows:
+        if row.spearman.value is not None:
+            yield (
+                f"One person beside the others: ρ {with_ends(row.spearman, number)}, mean error "
+                f"{with_ends(row.mae, number)} of 10. No judge can be expected to agree better."
+            )
+        if row.same.value is not None:
+            yield (
+                f"One person chooses as the others do in {with_ends(row.same)}. No judge can be "
+                "expected to agree more often."
+            )
+
+
+def _section(shown: Shown) -> Section:
+    first = shown.grids(PEOPLE)[:1]
+    return Section(
+        "people",
+        "How well do people agree with one another?",
+        "Each person’s vote beside those of the others on the same item: the mean of their scores, "
+        "or their majority. A judge is compared with all of them.",
+        first,
+        shown.said(PEOPLE)[:1],
+    )
+
+
+PEOPLE = JudgeFigure(
+    "people",
+    _rows,
+    COLUMNS,
+    needs={"truth"},
+    place=73,
+    sentences=_sentences,
+    section=_section,
+)

@@ -1,0 +1,231 @@
+"""The first figure of a report: what answers the study's question, by its shape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, zip_longest
+
+from visualjudge.analysis.decisions.card import JudgeCard
+from visualjudge.analysis.decisions.pair_answer import pair_answer
+from visualjudge.analysis.decisions.pairs_of_models import separated
+from visualjudge.analysis.figure_text import (
+    group_name,
+    listed,
+    number,
+    plain_name,
+    with_ends,
+)
+from visualjudge.analysis.plots.canvas import Sign
+from visualjudge.analysis.plots.forest import Scale
+from visualjudge.analysis.plots.plot import LeftOut, Plot
+from visualjudge.analysis.plots.ranking import Place, RankedModel, Ranking, rankings
+from visualjudge.analysis.plots.series import SHARES, estimates_plot
+from visualjudge.analysis.separation import (
+    PairOfModels,
+    PairsOfModels,
+    PairState,
+    Side,
+)
+from visualjudge.analysis.statistics.score_bar import Level
+from visualjudge.analysis.value_and_interval import Estimate
+
+NAME = "ranking"
+MOST_COMPARED = 3
+MOST_MODELS = 20
+MOST_ROWS = 40
+"""Numbers of judges, of models of one ranking, and of all models in the first plot."""
+
+
+def _place(
+    models: PairsOfModels, by: Side, group: str
+) -> Callable[[str], Place | None]:
+    """Return the function that finds the place of a model of a group."""
+    sets = models.rank_sets(by)
+    order = [name for own, name in models.order(by) if own == group]
+
+    def place(name: str) -> Place | None:
+        if name not in order:
+            return None
+        best, worst = sets[group, name]
+        return Place(min(max(order.index(name) + 1, best), worst), best, worst)
+
+    return place
+
+
+SIGN_OF: Mapping[PairState, Sign] = {
+    "right": "right",
+    "wrong": "wrong",
+    "undecided": "open",
+    "close": "close",
+}
+
+
+def _sign(pair: PairOfModels | None) -> Sign | None:
+    """Return the mark between two neighbours; without truth, whether the judge separates them."""
+    if pair is None:
+        return None
+    return SIGN_OF.get(pair.state, "right" if pair.judge_order else "open")
+
+
+def _ranking(card: JudgeCard, series: int, group: str, title: str) -> Ranking:
+    """Return the models of one group, by truth or else by the judge."""
+    models = card.models
+    by_truth = _place(models, "truth", group)
+    by_judge = _place(models, "judge", group)
+    known = models.order("truth") or models.order("judge")
+    names = [name for own, name in known if own == group][:MOST_MODELS]
+    pairs = {frozenset((p.a, p.b)): p for p in models.pairs if p.group == group}
+    ranked = []
+    for name, below in zip_longest(names, names[1:]):
+        judged = by_judge(name)
+        assert judged is not None
+        sign = _sign(pairs.get(frozenset((name, below))))
+        ranked.append(RankedModel(name, by_truth(name), judged, sign))
+    return Ranking(title, card.judge, series, tuple(ranked))
+
+
+def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
+    """Draw the models by truth and by the first judges, groups with most separated pairs first."""
+    drawn = [judge for judge in judges if judge.models.pairs][:MOST_COMPARED]
+    if not drawn:
+        return LeftOut(NAME, "no question compares two named models")
+    decided = Counter[str]()
+    for judge in drawn:
+        for pair in judge.models.pairs:
+            decided[pair.group] += pair.judge_order != 0
+    every = [
+        _ranking(
+            judge,
+            k,
+            group,
+            judge.judge + (f", {group_name(group)}" * (len(decided) > 1)),
+        )
+        for group, _ in decided.most_common()
+        for k, judge in enumerate(drawn)
+        if any(pair.group == group for pair in judge.models.pairs)
+    ]
+    room = accumulate(len(one.models) for one in every)
+    shown = [
+        one
+        for one, rows in zip(every, room, strict=True)
+        if rows <= MOST_ROWS or one is every[0]
+    ]
+    words = [f"{judge.judge} {separated(judge.models)}" for judge in drawn]
+    rows = tuple(
+        (
+            one.judge,
+            one.title,
+            model.name,
+            *_ends(model.truth),
+            *_ends(model.judge),
+            model.next,
+        )
+        for one in every
+        for model in one.models
+    )
+    left = f" {len(shown)} of {len(every)} rankings are drawn." * (shown != every)
+    return Plot(
+        NAME,
+        f"Pairs of models separated rightly: {listed(words)}",
+        "The models in their order by truth, on the images of each judge, and by the judge.",
+        RANKED,
+        rows,
+        lambda width: rankings(shown, width),
+        "A line covers the ranks that the tests leave to a model (95 %, all pairs together). "
+        f"The signs say whether the judge separates a model from the next one.{left}",
+    )
+
+
+RANKED = (
+    *("judge", "ranking", "model", "truth", "truth_best", "truth_worst"),
+    *("rank", "best", "worst", "next"),
+)
+
+
+def _ends(place: Place | None) -> tuple[int | None, int | None, int | None]:
+    if place is None:
+        return None, None, None
+    return place.rank, place.best, place.worst
+
+
+Required = tuple[str, Estimate, Level]
+"""A task, its figure, and whether it is as large as required."""
+SIGN_OF_LEVEL: Mapping[Level, Sign] = {
+    "met": "right",
+    "missed": "wrong",
+    "open": "open",
+}
+RHO = Scale(
+    -1.0,
+    1.0,
+    "{:g}".format,
+    lambda estimate: with_ends(estimate, number),
+    "Spearman’s ρ with the truth",
+)
+
+
+def _orders(card: JudgeCard) -> Iterable[Required]:
+    scores = card.scores
+    for task in () if scores is None else scores.tasks:
+        if task.scores is not None:
+            yield task.task, task.scores.spearman.estimate, task.order
+
+
+def _choices(card: JudgeCard) -> Iterable[Required]:
+    result = card.result
+    for task in pair_answer(result.study, result.index, result.study.bar).tasks:
+        yield task.task, task.accuracy, task.accurate
+
+
+def _required(
+    cards: Sequence[JudgeCard],
+    figures: Callable[[JudgeCard], Iterable[Required]],
+    title: str,
+    caption: str,
+    scale: Scale,
+) -> Plot | LeftOut:
+    """Draw a figure of each task beside what is required of it, the mark of ``scale``."""
+    cells: list[tuple[int, str, dict[str, Estimate]]] = []
+    signs: dict[tuple[str, str], Sign] = {}
+    for k, card in enumerate(cards):
+        own: dict[str, Estimate] = {}
+        for task, estimate, level in figures(card):
+            own[plain_name(task)] = estimate
+            signs[card.judge, plain_name(task)] = SIGN_OF_LEVEL[level]
+        cells.append((k, card.judge, own))
+    return estimates_plot(
+        NAME,
+        title,
+        caption,
+        cells,
+        missing="no task has a known truth",
+        reading="The solid line is what is required. Filled: the whole interval is above it; "
+        "crossed: below it; hollow: neither. Lines are 95 % intervals with images as the unit.",
+        scale=scale,
+        signs=signs,
+    )
+
+
+def opening_plot(cards: Sequence[JudgeCard]) -> Plot | LeftOut:
+    """Draw what answers the study's question: models ranked, scores or choices by task."""
+    shapes = {card.models.shape for card in cards}
+    bar = cards[0].result.study.bar
+    if shapes == {"scores"}:
+        return _required(
+            cards,
+            _orders,
+            "Does it order items as the truth does?",
+            "Rank correlation of the judge’s scores with the true ones, by task.",
+            replace(RHO, mark=bar.spearman),
+        )
+    if shapes == {"unnamed_pairs"}:
+        return _required(
+            cards,
+            _choices,
+            "Does it choose as the truth does?",
+            "Share of pairs in which the judge gives the right answer, by task.",
+            replace(SHARES, mark=bar.accuracy),
+        )
+    return _ranking_plot(cards)

@@ -1,0 +1,142 @@
+"""How many images decide the answer of a study that compares no named models: from a pilot, until
+each task is decided; without truth, how many to label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from visualjudge.analysis.decisions.pair_answer import PairsOfTask, pair_answer
+from visualjudge.analysis.decisions.score_answer import ScoresOfTask, score_answer
+from visualjudge.analysis.decisions.study_answer import NAMED
+from visualjudge.analysis.figure_text import many, number, percent, plain_name
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.shape import QUESTIONS, Shape, shape_of
+from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, REACH, Bar
+from visualjudge.core.jsons import Json
+from visualjudge.core.text_tables import Table, folded
+from visualjudge.options import Selection
+from visualjudge.runs.folder import RunFolder
+
+RIGHT = (0.8, 0.85, 0.9, 0.95)
+ORDERED = (0.55, 0.65, 0.75, 0.85)
+"""Accuracies and rank correlations that a judge may have."""
+RANKS = 1.06
+"""Variance of Fisher's z of a rank correlation, times n − 3 (Fieller, Hartley & Pearson 1957)."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Images that one case needs: a task with its state, or a figure that a judge may have."""
+
+    case: str
+    state: str
+    images: int | None
+    needs_images: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class ShapePlan:
+    """What each task of a pilot still needs; of verdicts without truth, what each figure that the
+    judge may have would need.
+    """
+
+    judge: str
+    shape: Shape
+    cases: tuple[Needed, ...]
+    sentence: str = ""
+
+    @property
+    def images(self) -> int | None:
+        """Images on which every case that can be promised is probably decided; None if none can."""
+        needed = [case.needs_images for case in self.cases]
+        return max((images for images in needed if images), default=None)
+
+    def __str__(self) -> str:
+        rows = [
+            (case.case, case.state, number(case.images), number(case.needs_images))
+            for case in self.cases
+        ]
+        columns = ("Task", "State", "Images", "Images needed")
+        note = "Needed: images on which the answer is decided with a power of 80 %."
+        said = folded(f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip())
+        if self.shape == "no_truth":
+            columns = ("If it has", "It would be", "Images", "Images to label")
+        return f"{said}\n\n{Table(columns, tuple(rows), (note,)).text()}"
+
+    @property
+    def _todo(self) -> str:
+        if self.shape == "no_truth":
+            return (
+                "Without ground truth no number of verdicts tells. `visualjudge label` draws "
+                "questions for people; so many decide whether the judge may be used:"
+            )
+        if all(case.needs_images is None for case in self.cases):
+            undecided = any(case.state == "too_few" for case in self.cases)
+            return (
+                "No open task can be promised a number of images."
+                if undecided
+                else "Every task is decided."
+            )
+        return f"Judge {many(self.images or 0, 'image')} of each open task."
+
+    def as_json(self) -> Json:
+        """Return the plan as a file."""
+        cases = [vars(case) for case in self.cases]
+        return {"goal": self.shape, "images": self.images, "cases": cases}
+
+
+def shape_plan(
+    target: str | Path, part: Selection, dataset: str | Path | None
+) -> ShapePlan | None:
+    """Return the plan of a run that compares no named models; None for any other target."""
+    root = Path(target)
+    if not RunFolder(root).manifest_path.is_file():
+        return None
+    study = load_study([root], dataset=dataset, tasks=part.tasks, where=part.where)
+    shape = shape_of(study, 0)
+    if shape in NAMED:
+        return None
+    judge = study.runs[0].name
+    if shape == "no_truth":
+        scored = (study.joined[0]["kind"] == "scoring").all()
+        return ShapePlan(judge, shape, _to_label(study.bar, scored=bool(scored)))
+    answer = (score_answer if shape == "scores" else pair_answer)(study, 0, study.bar)
+    return ShapePlan(
+        judge, shape, _of_tasks(answer.tasks), f"{judge}: {answer.sentence}"
+    )
+
+
+def _of_tasks(tasks: Sequence[ScoresOfTask | PairsOfTask]) -> tuple[Needed, ...]:
+    cases = []
+    for task in tasks:
+        needed = task.needs_images if task.state == "too_few" else None
+        cases.append(Needed(plain_name(task.task), task.state, task.images, needed))
+    return tuple(cases)
+
+
+def _to_label(bar: Bar, *, scored: bool) -> tuple[Needed, ...]:
+    """Return how many images tell whether a judge with each figure meets the bar: by the normal
+    approximation of a share, or Fisher's z of a rank correlation.
+    """
+    least = bar.spearman if scored else bar.accuracy
+    cases = []
+    for value in ORDERED if scored else RIGHT:
+        if scored:
+            apart = np.arctanh(value) - np.arctanh(least)
+            images = 3 + RANKS * (REACH / apart) ** 2 if apart else np.inf
+            name = f"ρ {number(value)}"
+        else:
+            apart = value - least
+            images = value * (1 - value) * (REACH / apart) ** 2 if apart else np.inf
+            name = f"{percent(value, 0)} right"
+        needed = (
+            max(LEAST_IMAGES, int(np.ceil(images))) if np.isfinite(images) else None
+        )
+        state = "good enough" if apart > 0 else "not good enough"
+        cases.append(Needed(name, state, None, needed))
+    return tuple(cases)

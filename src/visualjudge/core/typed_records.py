@@ -1,0 +1,81 @@
+"""Values of files as typed records: pydantic checks them, in this project's words."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import InstanceOf, TypeAdapter, ValidationError
+
+from visualjudge.core.errors import DataError
+
+Record = TypeVar("Record")
+# Objects with any fields.
+Rows = list[InstanceOf[dict[str, Any]]]
+
+_WORDS = {
+    "missing": "the field is missing",
+    "string_type": "must be a string",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "too_short": "must not be empty",
+    "dict_type": "must be an object",
+    "is_instance_of": "must be an object",
+    "model_type": "must be an object",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+}
+_LONGEST = 40
+
+
+def record_of(
+    kind: type[Record], value: Any, where: object, *, hint: str = ""
+) -> Record:
+    """Return a value of a file as a record of its ``kind``; its types must be exact.
+
+    Parameters
+    ----------
+    value
+        What JSON or YAML holds, returned as it is once it is checked; bytes are JSON.
+    where
+        The file, for messages, which end in ``hint``.
+
+    Raises
+    ------
+    DataError
+        If a field is missing, or it or the whole has another type.
+    """
+    hashable: Any = kind
+    try:
+        if isinstance(value, bytes):
+            parsed: Record = _adapter(hashable).validate_json(value, strict=True)
+            return parsed
+        _adapter(hashable).validate_python(value, strict=True)
+    except ValidationError as error:
+        place, reason = first_problem(error, shown=True)
+        raise DataError(": ".join((str(where), *place, reason)) + hint) from None
+    checked: Record = value
+    return checked
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def first_problem(
+    error: ValidationError, *, shown: bool = False
+) -> tuple[tuple[str, ...], str]:
+    """Return the path of the first problem within the record, and its message, with the value if
+    it may be ``shown`` and is short.
+    """
+    first = error.errors(include_url=False, include_context=False)[0]
+    reason = first["msg"].removeprefix("Value error, ")
+    reason = f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be")
+    reason = _WORDS.get(first["type"], reason)
+    reason = reason.replace("less than or equal to", "at most")
+    reason = reason.replace("greater than or equal to", "at least")
+    got = repr(first["input"]) if shown and first["type"] != "missing" else ""
+    place = tuple(map(str, first["loc"]))
+    return place, reason + (f", got {got}" if 0 < len(got) <= _LONGEST else "")

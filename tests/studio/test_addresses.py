@@ -1,0 +1,65 @@
+"""Addresses that a report writes open a question and a filtered grid of a running studio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+
+from visualjudge.core.addresses import (
+    STUDIO,
+    grid_address,
+    question_address,
+    result_filter,
+)
+from visualjudge.core.checksums import file_sha256
+from visualjudge.studio.app import create_app
+from visualjudge.studio.places import find_places
+from visualjudge.studio.site import Site
+
+
+@pytest.fixture
+def digest(folder: Path, client: TestClient) -> str:
+    client.get("/")  # opens the dataset, which states no checksum
+    return file_sha256(folder / "ds/questions.json")
+
+
+def test_an_address_of_a_question_opens_it(client: TestClient, digest: str) -> None:
+    address = question_address(digest, "q3")
+    assert address.startswith(STUDIO)
+    response = client.get(address.removeprefix(STUDIO))
+    assert response.status_code == 200
+    assert "pairwise question q3" in response.text
+
+
+def test_an_address_of_a_grid_selects_by_what_a_judge_answered(
+    client: TestClient, digest: str, slug: str
+) -> None:
+    filters = [("type", "pairwise"), (result_filter(Path("/else/where/One")), "wrong")]
+    address = grid_address(digest, filters)
+    opened = client.get(address.removeprefix(STUDIO), follow_redirects=False)
+    target = urlsplit(opened.headers["location"])
+    assert target.path == f"/d/{slug}"
+    counts = client.get(f"{target.path}/facets?{target.query}").json()
+    assert counts["total"] == 1
+    assert len(parse_qsl(target.query)) == 2
+
+
+@pytest.mark.parametrize("run", ["none", "two"])
+def test_an_address_is_refused_where_its_dataset_or_run_is_not_clear(
+    folder: Path, run: str
+) -> None:
+    (folder / "other/two").mkdir(parents=True)
+    for name in ("run.json", "verdicts.jsonl"):
+        copy = (folder / "runs/two" / name).read_bytes()
+        (folder / "other/two" / name).write_bytes(copy)
+    site = Site(find_places([folder]), folder / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:8421")
+    client.get("/")
+    digest = file_sha256(folder / "ds/questions.json")
+    address = grid_address(digest, [(result_filter(Path(run)), "right")], "")
+    assert client.get(address).status_code == 404
+    assert client.get(grid_address("0" * 64, [], "")).status_code == 404
+    assert client.get(grid_address(digest, [], "")).status_code == 200
