@@ -8,9 +8,9 @@ rate would keep is none. The judge's preference at a win rate is that rate, aver
 differences that were seen, shifted. Without differences of scores it is how often the judge is
 right.
 
-A preference is proven where the test of the study would prove it: Korn and Graubard's for a share of
-questions, Wald's on log-odds for two strengths, at the level that Holm's procedure leaves to a pair
-that is clearer than the other open ones.
+A preference is proven where the test of the study would prove it: Korn and Graubard's, with the
+variance that an image contributes to the preferences seen, at the level that Holm's procedure leaves
+to a pair that is clearer than the other open ones.
 
 Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power averaged over what is
 not known); Lachin 2011.
@@ -30,7 +30,6 @@ from visualjudge.analysis.estimate import (
     Spread,
     divided,
     share_test,
-    t_isf,
 )
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -45,8 +44,6 @@ IMPROBABLE = 0.02
 NODES = special.ndtri((np.arange(80) + 0.5) / 80)
 """Quantiles of the normal distribution, over which a power is averaged."""
 STEPS = 11
-CLEAREST = 0.917
-"""The preference at which log-odds are the most standard errors from 0."""
 PREFERENCES = np.linspace(0.5, 1, 501)
 
 
@@ -136,14 +133,12 @@ class Trial:
     """How the preferences of judge and truth for one of two models are tested.
 
     ``judge`` and ``truth`` are the variances that one image contributes to a preference, over
-    p(1 − p), ``shared`` their correlation over images, ``by_strengths`` the share of pairs that are
-    compared by strengths, and ``tail`` the level of one side.
+    p(1 − p), ``shared`` their correlation over images, and ``tail`` the level of one side.
     """
 
     judge: float
     truth: float
     shared: float
-    by_strengths: float
     tail: float
 
     def power(self, skill: Skill, number: float, images: float) -> float:
@@ -172,13 +167,7 @@ class Trial:
         # half a case: preferences come in steps of one
         wins = np.minimum(cases * least + 0.5, cases)
         share = special.betainc(wins, cases - wins + 1, kept)
-        of_questions = special.ndtri(np.clip(share, 1e-12, 1 - 1e-12))
-        certain = np.clip(kept, 0.5, CLEAREST)
-        error = np.sqrt(certain * (1 - certain) * cases)
-        reach = float(t_isf(self.tail, images - 1))
-        of_strengths = special.logit(certain) * error - reach
-        part = self.by_strengths
-        return np.asarray((1 - part) * of_questions + part * of_strengths)
+        return np.asarray(special.ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
 
     def smallest(
         self, skill: Skill, images: float

@@ -302,7 +302,7 @@ def separate(rows: Comparisons) -> PairsOfModels:
     )
     typical = float(np.mean(images)) if images.size else 0.0
     of_truth = _variance_per_image(true, images)
-    resolved = _resolved(cells, _trial(cells, spread, of_truth, by_strengths, tail))
+    resolved = _resolved(cells, _trial(cells, spread, of_truth, tail))
     once, points = resolved(typical)
     twice, _ = resolved(2 * typical)
     return PairsOfModels(
@@ -565,7 +565,6 @@ def _trial(
     cells: Cells,
     judged: float | None,
     true: float | None,
-    by_strengths: BoolArray,
     tail: float,
 ) -> Trial | None:
     """Return how a pair is tested; ``judged`` and ``true`` are the variances per image."""
@@ -574,7 +573,7 @@ def _trial(
     known = np.isfinite(cells.judge) & np.isfinite(cells.truth)
     pair = renumbered(cells.pair[known])[1]
     shared = correlation(cells.judge[known], cells.truth[known], pair)
-    return Trial(judged, true, shared, float(by_strengths.mean()), tail)
+    return Trial(judged, true, shared, tail)
 
 
 def _skill(cells: Cells) -> Skill | None:
