@@ -1,4 +1,4 @@
-# make demo: from data to report on real photographs, offline. make test: every test, but those in a browser (make test-browser). make check: prose, lint, types, layers.
+# make demo: a study on real photographs, from predictions to an answer, offline. make test: every test, but those in a browser (make test-browser). make check: prose, lint, types, layers.
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -73,7 +73,8 @@ bench: $(VENV)/.bench $(VENV)/.test
 	@set -e; for name in $(BENCHES); do echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH_ARGS); done
 
 # The pages and images that commands make
-docs: demo
+docs: $(VENV)/.runtime
+	@$(BIN)/visualjudge demo --all --out demo-out --force
 	@$(BIN)/python tools/gallery.py
 	@rm -rf docs/prompts && $(BIN)/python tools/prompt_pages.py demo-out/dataset docs/prompts
 	@$(BIN)/python tools/docs_pages.py

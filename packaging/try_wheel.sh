@@ -12,4 +12,4 @@ size=$(du -sm --exclude=pip --exclude='pip-*' --exclude=setuptools --exclude='se
 echo "base install: $size MB"
 test "$size" -le 650 || { echo "the base install is larger than 650 MB"; exit 1; }
 env/bin/visualjudge demo --out demo-out
-test -f demo-out/report.html
+test -f demo-out/study/report.html

@@ -1,324 +1,257 @@
-"""Compare published replies of known judges across benchmarks, with the same measures: figures, a
-table, a plot and a page.
+"""Measure the judges of public sets of verdicts, and write what was found: docs/findings.json,
+docs/findings.md and the table of README.md.
 
-    python tools/atlas.py GenAI-Bench/results JudgeBench/outputs --out site
+    python tools/atlas.py CLONES            # folders named as the repositories
+    python tools/atlas.py                   # the pages again, from docs/findings.json
+    python tools/atlas.py CLONES --tables tables    # the rows of each set, for visualjudge adopt
 
-Each clone is FOLDER, recognised by its files, or NAME=FOLDER. Nothing is downloaded.
+Nothing is downloaded. A set whose clone is missing is named, and its figures stay as they were.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
-from functools import partial
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import orjson
 import polars as pl
+from atlas_findings import findings_of, ratings
+from atlas_pages import write_pages
+from atlas_published import published_of
+from atlas_sets import EDITS, GENAI, SETS, SOURCES, VerdictSet
 
-from visualjudge import __version__
+import visualjudge as vj
 from visualjudge.analysis import Analysis, analyse
-from visualjudge.analysis.figure_text import many, percent, percents, points
 from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.answer import CARDS
 from visualjudge.analysis.figures.bias import BIAS
-from visualjudge.analysis.figures.cells import BY_TASK
-from visualjudge.analysis.figures.published import AS_PUBLISHED
-from visualjudge.analysis.pairwise_figures import constant_answer
-from visualjudge.analysis.plots.canvas import Canvas
-from visualjudge.analysis.plots.forest import ForestRow, forest
-from visualjudge.analysis.plots.plot import Plot, page_style
-from visualjudge.analysis.plots.series import ESTIMATE, SHARES, figures_of
-from visualjudge.analysis.report.card import card_of
-from visualjudge.analysis.value_and_interval import Ends, Estimate
-from visualjudge.apps.adopt.benchmarks import (
-    BENCHMARKS,
-    adopt_benchmark,
-    read_benchmark,
-)
-from visualjudge.apps.adopt.benchmarks.layout import Benchmark
-from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
-from visualjudge.core.records import TIES
-from visualjudge.core.text_tables import Table
+from visualjudge.analysis.figures.scoring import SCORES
+from visualjudge.analysis.results import JudgeResult
+from visualjudge.apps.adopt.benchmarks import adopt_benchmark
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import VisualJudgeError
 
-CONSTANT = "always giving the same answer"
-NOTES = (
-    "Accuracy: share of all pairwise verdicts that are right, by visualjudge's reading of the "
-    "published replies; a "
-    "reply that cannot be read is wrong. 95 %: interval over independent prompts or images. "
-    "Constant "
-    "answer: what always giving the same answer gets, of the best such answer. Authors: the "
-    "benchmark's own score, by "
-    "its own rules and its own reading.",
-    "Position bias: half the difference in accuracy between questions whose better option is "
-    "shown first and second, "
-    "in points; +50 always chooses the first. Ties: share of replies that state a tie, and share "
-    "of questions whose "
-    "right answer is one. Unread: replies without a readable answer.",
-    "Rank models with it: the card's answer by its usual thresholds. 'Cannot tell' also stands "
-    "where a benchmark does "
-    "not name the models that made the options.",
-)
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "docs/findings.json"
+NAMES = {"image_generation": "Generated images", "image_edition": "Edited images"}
+"""Parts of GenAI-Bench."""
+OF_2024 = {
+    "gemini-1.5-pro",
+    "gpt4o",
+    "idefics2",
+    "llavanext",
+    "minicpm-V-2.5",
+    "mantis-8b-idefics2",
+    "mantis-8b-idefics2_8192",
+}
+"""Judges of GenAI-Bench whose model is of 2024; the others are of 2023."""
+NO_JUDGE = "random"
 
 
 @dataclass(frozen=True)
-class AtlasRow:
-    """One judge on one part of a benchmark; shares are 0 to 1, ``lean`` is −½ to ½, and ``authors``
-    is the published figure.
+class JudgeRow:
+    """A judge on one set: ``figure`` is ρ with people, or the share of pairs that it decides as they
+    do; ``bias`` is its mean difference in points of the scale, or its preference for the option
+    shown first in percentage points; ``use`` is the answer of the card.
     """
 
-    benchmark: str
-    part: str
+    set: str
+    shown: str
     judge: str
-    accuracy: Estimate
-    constant: float
-    """Accuracy of the best constant answer, which ignores the options."""
-    authors: str
-    lean: float | None
-    lean_interval: Ends | None
-    ties_said: float
-    ties_true: float
+    year: int
+    figure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    images: int
     unread: float
-    answer: str
-
-    @property
-    def above_constant(self) -> str:
-        """``pass`` if the interval lies above ``constant``, ``fail`` if below, else
-        ``undecided``.
-        """
-        low, high = self.accuracy.interval or (None, None)
-        if low is not None and low > self.constant:
-            return "pass"
-        return "fail" if high is not None and high < self.constant else "undecided"
+    bias: float | None
+    use: str
 
 
-def atlas(
-    clones: Sequence[str | Path], progress: Callable[[str], object] = print
-) -> tuple[AtlasRow, ...]:
-    """Measure every judge whose replies to pairwise questions are in local copies of benchmarks.
+def adopted(found: VerdictSet, clones: Path, out: Path) -> Analysis:
+    """Adopt the rows of a set and analyse them."""
+    rows = found.rows(*(clones / name for name in found.sources))
+    scale = {} if found.score_range is None else {"score_range": found.score_range}
+    done = vj.adopt(rows, out, **scale)
+    return analyse(list(done.runs))
 
-    Parameters
-    ----------
-    clones
-        Folders of benchmarks, or ``NAME=FOLDER`` with a name of ``BENCHMARKS``.
-    progress
-        Called with one line per benchmark.
 
-    Raises
-    ------
-    UsageError
-        If a folder matches no benchmark, or several.
-    DataError
-        If a file of a copy cannot be read, or no copy has a judge's replies to pairs.
-    """
-    rows: list[AtlasRow] = []
-    with TemporaryDirectory(prefix="visualjudge-atlas-") as scratch:
-        for k, clone in enumerate(clones):
-            name, folder = _named(str(clone))
-            done = adopt_benchmark(name, folder, Path(scratch) / str(k), replies=None)
-            progress(f"{name}: {many(len(done.runs), 'judge')}")
-            for line in done.left_out:
-                progress(f"{name}: {line}")
-            rows += _measured(name, [path for path, _ in done.runs])
-    if not rows:
-        raise DataError("no copy has a judge's replies to pairwise questions")
-    return tuple(
-        sorted(
-            rows,
-            key=lambda row: (
-                row.benchmark,
-                row.part,
-                -(row.accuracy.value or 0),
-                row.judge,
-            ),
-        )
+def score_row(found: VerdictSet, judge: JudgeResult) -> JudgeRow:
+    """A judge of scores: ρ over all items."""
+    own = judge[SCORES]
+    low, high = own.spearman.interval or (None, None)
+    scale = found.score_range or (0, 10)
+    bias = own.bias.value
+    return JudgeRow(
+        found.name,
+        found.shown,
+        judge.name,
+        found.years.get(judge.name, 2023),
+        "ρ",
+        own.spearman.value,
+        low,
+        high,
+        own.n,
+        own.spearman.images,
+        own.failed / own.n,
+        None if bias is None else bias * (scale[1] - scale[0]) / 10,
+        judge[CARDS].models.state,
     )
 
 
-def _named(clone: str) -> tuple[str, Path]:
-    """Return the benchmark and the folder of a copy."""
-    name, equals, folder = clone.partition("=")
-    if equals and name in BENCHMARKS:
-        return name, Path(folder)
-    if not Path(clone).is_dir():
-        raise UsageError(
-            f"{clone} must be a folder, or NAME=FOLDER with a name of docs/benchmarks.md"
-        )
-    found = [name for name, row in BENCHMARKS.items() if _has_replies(row, Path(clone))]
-    if len(found) != 1:
-        held = (
-            f"may be {' or '.join(found)}"
-            if found
-            else "is a copy of no benchmark that is known"
-        )
-        raise UsageError(f"{clone} {held}; name it: NAME=FOLDER")
-    return found[0], Path(clone)
+def pair_row(name: str, shown: str, year: int, judge: JudgeResult) -> JudgeRow:
+    """A judge of pairs: the share that it decides as people do, ties being an answer."""
+    own = judge[PAIRWISE].accuracy.share
+    low, high = own.interval or (None, None)
+    first = next(row.estimate for row in judge[BIAS] if row.feature == "position")
+    unread = judge.pairs.select((~pl.col("usable")).mean()).item()
+    return JudgeRow(
+        name,
+        shown,
+        judge.name,
+        year,
+        "%",
+        own.value,
+        low,
+        high,
+        own.n,
+        own.images,
+        unread,
+        None if first.value is None else 100 * first.value,
+        judge[CARDS].models.state,
+    )
 
 
-def _has_replies(row: Benchmark, folder: Path) -> bool:
-    try:
-        return bool(read_benchmark(row, folder)[1])
-    except Exception:  # whatever a reader of other files says of these
-        return False
-
-
-def _measured(benchmark: str, runs: Sequence[Path]) -> Iterator[AtlasRow]:
-    whole = analyse(runs) if runs else None
-    judges = whole.judges if whole is not None else ()
-    for part in sorted({cell.name for judge in judges for cell in judge[BY_TASK]}):
-        yield from _part(benchmark, part, analyse(runs, where=[f"task={part}"]))
-
-
-def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
-    cards = card_of(found).judges
-    for judge, card, joined in zip(
-        found.judges, cards, found.study.joined, strict=True
-    ):
-        pairs = joined.filter(pl.col("kind") == "pairwise")
-        if pairs.is_empty():
+def measure(
+    clones: Path, scratch: Path
+) -> tuple[list[JudgeRow], dict[str, Analysis], list[str]]:
+    """Rows of all judges, the analysis of each set, and the repositories without a clone."""
+    rows: list[JudgeRow] = []
+    analyses: dict[str, Analysis] = {}
+    missing: list[str] = []
+    for found in SETS:
+        lacking = [name for name in found.sources if not (clones / name).is_dir()]
+        missing += lacking
+        if lacking:
             continue
-        own = [
-            score
-            for score in judge[AS_PUBLISHED]
-            if score.name in (f"{benchmark}/{part}", benchmark)
-        ]
-        leaning = next(
-            (row.estimate for row in judge[BIAS] if row.feature == "position"), None
-        )
-        yield AtlasRow(
-            benchmark,
-            part,
-            judge.name,
-            judge[PAIRWISE].accuracy.share,
-            constant_answer(pairs) or 0.0,
-            f"{own[-1].value:.{own[-1].digits}f}"
-            if own and own[-1].value is not None
-            else "–",
-            leaning.value if leaning else None,
-            leaning.interval if leaning else None,
-            _share(pairs, pl.col("usable") & pl.col("text").is_in(TIES)),
-            _share(pairs, pl.col("answer").is_in(TIES)),
-            _share(pairs, ~pl.col("usable")),
-            card.models.state,
-        )
-
-
-def _share(table: pl.DataFrame, condition: pl.Expr) -> float:
-    return float(table.select(condition.mean()).item())
-
-
-ANSWERS = {
-    "yes": "Yes",
-    "in_part": "In part",
-    "too_few": "Cannot tell",
-    "no": "No",
-}
-
-COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
-    "Questions": lambda row: f"{row.benchmark}: {row.part}",
-    "Judge": lambda row: row.judge,
-    "Accuracy": lambda row: percent(row.accuracy.value),
-    "95 %": lambda row: percents(row.accuracy.interval),
-    "Constant answer": lambda row: percent(row.constant),
-    "Authors": lambda row: row.authors,
-    "Position bias": lambda row: points(row.lean),
-    "Ties: said / true": lambda row: (
-        f"{percent(row.ties_said)} / {percent(row.ties_true)}"
-    ),
-    "Unread": lambda row: percent(row.unread),
-    "Rank models with it?": lambda row: ANSWERS[row.answer],
-}
-"""Columns of the table with their descriptions."""
-
-
-def atlas_table(rows: Sequence[AtlasRow], day: date) -> Table:
-    """Return the figures as a table with an explanation."""
-    cells = tuple(tuple(cell(row) for cell in COLUMNS.values()) for row in rows)
-    made = (
-        f"Computed by visualjudge {__version__} on {day.isoformat()} from the replies that the "
-        "authors published."
+        print(f"{found.name}: reading", flush=True)
+        analysis = adopted(found, clones, scratch / found.name)
+        analyses[found.name] = analysis
+        for judge in analysis.judges:
+            if found.score_range is None:
+                year = found.years.get(judge.name, 2024)
+                rows.append(pair_row(found.name, found.shown, year, judge))
+            else:
+                rows.append(score_row(found, judge))
+    if not (clones / GENAI).is_dir():
+        return rows, analyses, [*missing, GENAI]
+    done = adopt_benchmark(
+        "genai-bench", clones / GENAI / "results", scratch / "genai", replies=None
     )
-    return Table(tuple(COLUMNS), cells, (*NOTES, made), keys=2)
+    runs = [path for path, _ in done.runs]
+    for part, shown in NAMES.items():
+        analysis = analyse(runs, where=[f"task={part}"])
+        name = f"genai-bench/{part}"
+        analyses[name] = analysis
+        for judge in analysis.judges:
+            if judge.name != NO_JUDGE and not judge.pairs.is_empty():
+                year = 2024 if judge.name in OF_2024 else 2023
+                rows.append(pair_row(name, shown, year, judge))
+    return rows, analyses, missing
 
 
-def atlas_figure(rows: Sequence[AtlasRow]) -> Plot:
-    """Plot the accuracy and interval of each judge on each part, beside the best constant
-    answer.
-    """
-    drawn = [
-        ForestRow(f"{row.judge}, {row.part}", (row.accuracy,), row.constant)
-        for row in rows
-    ]
-    above = sum(row.above_constant == "pass" for row in rows)
-    draw: Callable[[float], Canvas] = partial(forest, drawn, ("accuracy",), SHARES)
-    return Plot(
-        "atlas",
-        f"Published judges: better than {CONSTANT} in {above} of {len(rows)} rows",
-        f"Accuracy with 95 % intervals; dashed: {CONSTANT}.",
-        ("benchmark", "part", "judge", *ESTIMATE, "constant"),
-        tuple(
-            (
-                row.benchmark,
-                row.part,
-                row.judge,
-                *figures_of(row.accuracy),
-                row.constant,
-            )
-            for row in rows
-        ),
-        draw,
-    )
+def rounded(value: Any) -> Any:
+    """Figures with six decimals, so that the file does not depend on the last bits of a machine."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, dict):
+        return {key: rounded(own) for key, own in value.items()}
+    return [rounded(own) for own in value] if isinstance(value, list) else value
 
 
-def write_atlas(rows: Sequence[AtlasRow], out: Path, day: date) -> None:
-    """Write ``index.html``, ``atlas.json``, ``atlas.csv`` and ``atlas.svg`` into
-    ``out``.
-    """
+def kept(key: str) -> list[dict[str, Any]]:
+    """What the committed file has under a key."""
+    return orjson.loads(FIGURES.read_bytes())[key] if FIGURES.is_file() else []
+
+
+def merged(
+    key: str, made: Sequence[Any], name: str, measured: set[str]
+) -> list[dict[str, Any]]:
+    """Made figures, and the kept ones whose set was not measured; in the order of the file."""
+    new = [rounded(orjson.loads(orjson.dumps(asdict(row)))) for row in made]
+    old = [row for row in kept(key) if not set(_sets(row[name])) & measured]
+    return new + old
+
+
+def _sets(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def write_tables(clones: Path, out: Path) -> Iterator[Path]:
+    """Write the rows of each set as a CSV file for ``visualjudge adopt``."""
     out.mkdir(parents=True, exist_ok=True)
-    table, figure = atlas_table(rows, day), atlas_figure(rows)
-    document: dict[str, Any] = {
-        "version": __version__,
-        "date": day.isoformat(),
-        "rows": [asdict(row) for row in rows],
-    }
-    write_json(out / "atlas.json", document)
-    figure.save(out / "atlas.svg")
-    figure.save(out / "atlas.csv")
-    style = page_style(
-        "body{font:15px system-ui;max-width:75em;margin:2em auto;padding:0 "
-        "1em;background:var(--page);"
-        "color:var(--ink)}td,th{padding:.25em "
-        ".6em;text-align:left;border-bottom:1px solid var(--line)}"
-        "table{border-collapse:collapse;display:block;overflow-x:auto}"
-    )
-    title = "How far can published judges be trusted?"
-    write_text(
-        out / "index.html",
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        'content="width=device-width">'
-        f"<title>{title}</title><style>{style}</style><main><h1>{title}</h1><p>{escape(figure.finding)}.</p>"
-        f"{figure.inline()}{table.html()}</main></html>",
-    )
+    for found in SETS:
+        if all((clones / name).is_dir() for name in found.sources):
+            rows = found.rows(*(clones / name for name in found.sources))
+            yield write_table(out / f"{found.name}.csv", rows)
+    if (clones / EDITS).is_dir():
+        yield write_table(out / "ratings.csv", ratings(clones / EDITS))
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write rows as CSV; return the file."""
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
 
 
 def main() -> None:
-    """Measure the judges in the clones and write the site."""
+    """Measure the judges in the clones, if any, and write the pages."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("clones", nargs="+", help="FOLDER or NAME=FOLDER")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the site")
+    parser.add_argument("clones", nargs="?", type=Path, help="folder of the clones")
+    parser.add_argument("--tables", type=Path, help="write the rows of each set here")
     arguments = parser.parse_args()
     try:
-        rows = atlas(arguments.clones)
-        write_atlas(rows, arguments.out, datetime.now(UTC).date())
+        if arguments.clones is not None and arguments.tables is not None:
+            print(*write_tables(arguments.clones, arguments.tables), sep="\n")
+            return
+        if arguments.clones is not None:
+            compute(arguments.clones)
     except VisualJudgeError as error:
         parser.exit(1, f"{error}\n")
-    print(f"{arguments.out / 'index.html'}: {len(rows)} rows")
+    document = orjson.loads(FIGURES.read_bytes())
+    for page in write_pages(ROOT, document):
+        print(page)
+
+
+def compute(clones: Path) -> None:
+    """Measure the sets whose clones are here and write docs/findings.json."""
+    with TemporaryDirectory(prefix="visualjudge-atlas-") as scratch:
+        rows, analyses, missing = measure(clones, Path(scratch))
+        for name in missing:
+            print(f"{SOURCES[name].repository}: no clone; its figures stay")
+        measured = set(analyses)
+        found = findings_of(analyses, clones)
+        document = {
+            "sources": [asdict(source) for source in SOURCES.values()],
+            "rows": merged("rows", rows, "set", measured),
+            "findings": merged("findings", found, "sets", measured),
+            "published": merged(
+                "published", published_of(analyses, clones), "set", measured
+            ),
+        }
+    write_json(FIGURES, document)
 
 
 if __name__ == "__main__":

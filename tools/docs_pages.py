@@ -75,6 +75,13 @@ recipes below are the commands of five pages, which a test runs as written.
 - Read results from JSON: `describe --json`, `card --json`, `report --json`, `accept --json`.
 - To work on the repository itself, read CONTRIBUTING.md; `make check` and `make test` must pass.
 """
+SKILL = (
+    "Measure how far a vision-language model can be trusted as a judge of images, edits, detections, "
+    "masks, poses or depth: whether it may rank models, how right, biased and consistent it is. Use it "
+    "when verdicts or scores of such a judge exist or are to be made, or when a judge is to be checked "
+    "in CI."
+)
+"""What a skill is for, by which an agent chooses it."""
 SITE = "https://github.com/visualjudge/visualjudge/blob/main/docs/"
 TIMES = ("", "The score is 10 times this value. ")
 
@@ -115,6 +122,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield DOCS / f"tasks/{task}.md", task_page(task, notes[task])
     yield DOCS / "cli.md", commands_page()
     yield ROOT / "AGENTS.md", agents_page()
+    yield ROOT / "SKILL.md", skill_page()
     yield DOCS / "llms.txt", overview()
     yield ROOT / "src/visualjudge/__init__.pyi", stub()
 
@@ -277,6 +285,15 @@ def agents_page() -> str:
             plain(status),
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def skill_page() -> str:
+    """AGENTS.md as a skill: a head by which an agent knows when to read it, and the recipes."""
+    head = yaml.safe_dump(
+        {"name": "visualjudge", "description": SKILL}, sort_keys=False
+    )
+    body = agents_page().replace("# For agents", "# visualjudge", 1)
+    return f"---\n{head}---\n\n{body}"
 
 
 def with_prompts(commands: str) -> str:

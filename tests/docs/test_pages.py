@@ -26,13 +26,20 @@ DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md",
     ROOT / "AGENTS.md",
+    ROOT / "SKILL.md",
     *sorted(DOCS.glob("*.md")),
     *sorted(DOCS.glob("tasks/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
 ]
 MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_ALL = 22, 25_300, 36_900
-MADE = {DOCS / "cli.md", *(DOCS / name for name in ("tasks", "gallery", "prompts"))}
-"""What ``docs_pages.py``, ``gallery.py`` and ``prompt_pages.py`` write; marked blocks too."""
+MADE = {
+    DOCS / "cli.md",
+    DOCS / "findings.md",
+    *(DOCS / name for name in ("tasks", "gallery", "prompts")),
+}
+"""What ``docs_pages.py``, ``atlas.py``, ``gallery.py`` and ``prompt_pages.py`` write; marked blocks
+too.
+"""
 MADE_BLOCK = re.compile(r"<!-- (.+?) -->\n.*?<!-- end of \1 -->", re.DOTALL)
 WRITTEN = [
     page for page in sorted(DOCS.rglob("*.md")) if not MADE & {page, *page.parents}

@@ -1,4 +1,6 @@
-"""``visualjudge demo``: from data to report, offline, on photographs from installed packages."""
+"""``visualjudge demo``: a study from predictions to an answer, offline, on photographs from
+installed packages; with ``--all``, all tasks, judges and probes.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,11 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection
+from contextlib import nullcontext, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,6 +33,10 @@ STUDY_JUDGES = {
 BASELINE = ("--backend", "baseline", "--model")
 BLIND = ("--only", "grey", "--only", "other")
 LOCAL = ("--backend", "local", "--model", "default", "--swap", "--type", "pairwise")
+ANSWERS = ("card", "correct")
+"""Commands whose output is printed; what the others print is on the page."""
+
+Step = Callable[[], object] | tuple[object, ...]
 
 
 def demo(
@@ -36,94 +44,64 @@ def demo(
         Path, typer.Option(help="Folder for all output of the demo.")
     ] = Path("demo-out"),
     seed: SeedOption = 42,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Also every task, encoding, and judge, and probes."),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the output of an earlier demo.")
     ] = False,
 ) -> None:
-    """Run everything offline on real photographs: data folder, dataset, judges, report, probes and
-    a study of two judges.
+    """Answer offline, on real photographs: may four detectors be ranked with this judge?
 
     Example: visualjudge demo --out demo-out
     """
-    from visualjudge.apps.demo.data import make_data
-    from visualjudge.apps.demo.study import (
-        TASKS as STUDIED_TASKS,
-        fill_labels,
-        make_study,
-    )
-    from visualjudge.vision.tasks import TASKS
-
     started = time.monotonic()
     _clear(out, force)
-    data = out / "data"
-    dataset = out / "dataset"
-    runs = out / "runs"
     study = out / "study"
-    restored = [("--task", name) for name, task in TASKS.own.items() if task.restored]
-    judges = {
-        "local": (*LOCAL, "--type", "ranking"),
-        "sharpness": (*BASELINE, "sharpness", *sum(restored, ("--swap",))),
-        "simulated": (*BASELINE, "oracle:0.9,bias=0.3", "--swap"),
-    }
-    seeded = ("--seed", seed)
-    tasks = sum((("--task", task) for task in PROBED_TASKS), ())
-    probes = out / "probes"
-    probed = runs / "probes-local"
+    _follow(_study(study, seed))
+    print(f"\nAnswered in {time.monotonic() - started:.0f} s.")
+    if everything:
+        _follow(_everything(out, seed))
+        print(f"\nDone in {time.monotonic() - started:.0f} s.")
+    print(f"\nOpen {(study / 'report.html').resolve()}\n")
+    print("What else there is:")
+    further = _further(out, everything=everything)
+    width = max(len(command) for command, _ in further)
+    for command, purpose in further:
+        print(f"  {command:{width}}  {purpose}")
+
+
+def _study(study: Path, seed: int) -> dict[str, list[Step]]:
+    from visualjudge.apps.demo.study import TASKS, fill_labels, make_study
+
+    data = study / "data"
+    dataset = study / "dataset"
     labels = study / "labels.csv"
-    studied = {
-        study / "runs" / name: (
-            *(*BASELINE, model, "--set", f"name={name}", "--swap"),
-            *("--rubric", "reason"),
-        )
-        for name, model in STUDY_JUDGES.items()
-    }
-    hasty = [*studied][-1]
-    written, study_written = (
-        ("--out", folder / "report.html", "--json", folder / "metrics.json")
-        for folder in (out, study)
-    )
-    steps: dict[str, list[Any]] = {
-        "1  A data folder: photographs, ground truth made for this demo, controlled errors in it": [
-            partial(_make, make_data, data, TASKS.own, seed)
+    runs = [study / "runs" / name for name in STUDY_JUDGES]
+    careful = runs[0]
+    hasty = runs[-1]
+    page = ("--out", study / "report.html", "--json", study / "metrics.json")
+    probe = ("--out", dataset, *BLIND, "--n", STUDIED, "--seed", seed)
+    few = ("--kind", "pairwise", "--n", LABELS, "--out", labels)
+    return {
+        "1  Predictions of four models on 100 photographs": [
+            partial(_make, make_study, data, TASKS, seed)
         ],
-        "2  The dataset: pairwise, ranking and scoring questions in every encoding": [
-            ("build", data, "--out", dataset, *seeded)
+        "2  Questions: which of two predictions is better? Each also without its photograph": [
+            ("probe", data, *probe)
         ],
-        "3  Judges that need no network: the local judge, a rule for restored images, and one\n"
-        "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
-        "find": [
-            ("judge", dataset, *how, "--out", runs / name)
-            for name, how in judges.items()
+        "3  Two simulated judges answer, in both orders": [
+            ("judge", dataset, *_simulated(run.name), "--out", run) for run in runs
         ],
-        "4  The report": [("report", *(runs / name for name in judges), *written)],
-        "5  Probes: do irrelevant changes influence the local judge?": [
-            ("probe", data, "--out", probes, "--n", PROBED, *seeded, *tasks),
-            ("judge", probes, *LOCAL, "--out", probed),
-            ("report", probed, "--out", out / "probes.html"),
+        "4  The answer: may the four models be ranked with the judge “careful”?": [
+            ("card", careful, "--task", TASKS[0]),
+            ("report", *runs, *page),
         ],
-        "6  A study: may four models be ranked with either of two simulated judges? The models'\n"
-        "   errors look alike, so each question is also asked without its photograph": [
-            partial(_make, make_study, study / "data", STUDIED_TASKS, seed),
-            (
-                "probe",
-                study / "data",
-                "--out",
-                study / "dataset",
-                *BLIND,
-                "--n",
-                STUDIED,
-                *seeded,
-            ),
-            *(
-                ("judge", study / "dataset", *how, "--out", run)
-                for run, how in studied.items()
-            ),
-            ("report", *studied, *study_written),
-        ],
-        f"7  The leaderboard of {hasty.name}, corrected with {LABELS} labels of a person,\n"
-        "   who is here the ground truth": [
-            ("label", hasty, "--kind", "pairwise", "--n", LABELS, "--out", labels),
-            partial(fill_labels, study / "dataset", labels),
+        f"5  The leaderboard of the judge “{hasty.name}”, corrected with {LABELS} labels of a\n"
+        "   person, who is here the ground truth": [
+            ("label", hasty, *few),
+            partial(fill_labels, dataset, labels),
             (
                 "correct",
                 hasty,
@@ -134,13 +112,82 @@ def demo(
             ),
         ],
     }
+
+
+def _simulated(name: str) -> tuple[str, ...]:
+    model = (*BASELINE, STUDY_JUDGES[name], "--set", f"name={name}")
+    return (*model, "--swap", "--rubric", "reason")
+
+
+def _everything(out: Path, seed: int) -> dict[str, list[Step]]:
+    from visualjudge.apps.demo.data import make_data
+    from visualjudge.vision.tasks import TASKS
+
+    data = out / "data"
+    dataset = out / "dataset"
+    runs = out / "runs"
+    probes = out / "probes"
+    probed = runs / "probes-local"
+    restored = [("--task", name) for name, task in TASKS.own.items() if task.restored]
+    judges = {
+        "local": (*LOCAL, "--type", "ranking"),
+        "sharpness": (*BASELINE, "sharpness", *sum(restored, ("--swap",))),
+        "simulated": (*BASELINE, "oracle:0.9,bias=0.3", "--swap"),
+    }
+    seeded = ("--seed", seed)
+    tasks = sum((("--task", task) for task in PROBED_TASKS), ())
+    page = ("--out", out / "report.html", "--json", out / "metrics.json")
+    return {
+        "6  Every task: photographs, ground truth made for this demo, controlled errors in it": [
+            partial(_make, make_data, data, TASKS.own, seed)
+        ],
+        "7  The dataset: pairwise, ranking and scoring questions in every encoding": [
+            ("build", data, "--out", dataset, *seeded)
+        ],
+        "8  Judges that need no network: the local judge, a rule for restored images, and one\n"
+        "   that answers A in 30 % of the pairs whatever it is shown, which the report should "
+        "find": [
+            *(
+                ("judge", dataset, *how, "--out", runs / name)
+                for name, how in judges.items()
+            ),
+            ("report", *(runs / name for name in judges), *page),
+        ],
+        "9  Probes: do irrelevant changes influence the local judge?": [
+            ("probe", data, "--out", probes, "--n", PROBED, *seeded, *tasks),
+            ("judge", probes, *LOCAL, "--out", probed),
+            ("report", probed, "--out", out / "probes.html"),
+        ],
+    }
+
+
+def _further(out: Path, *, everything: bool) -> list[tuple[str, str]]:
+    """Return commands and what they are for; with ``everything``, on what was made."""
+    dataset = out / ("dataset" if everything else "study/dataset")
+    runs = out / "study/runs"
+    commands: list[tuple[tuple[object, ...], str]] = [
+        (("studio", dataset, runs), "browse questions and replies, ask people"),
+        (("card", runs / "hasty"), "the answer for the other judge"),
+        (("demo", "--all", "--out", "demo-all"), "all 15 tasks, more judges, probes"),
+        (("init", "FOLDER"), "say what a folder has, and the next command"),
+        (("doctor",), "check keys and servers, before you ask a model"),
+        (("judge", dataset, "--model", "NAME", "--out", "run"), "ask a model"),
+        (("adopt", "verdicts.csv", "--out", "mine"), "use verdicts that you have"),
+        (("agreement", "ratings.csv"), "how far people agree with each other"),
+        (("gate", "write", runs / "careful", "--out", "judge.lock"), "check it in CI"),
+        (("--help",), "every command"),
+    ]
+    return [(shell("visualjudge", *words), purpose) for words, purpose in commands]
+
+
+def _follow(steps: dict[str, list[Step]]) -> None:
     for title, commands in steps.items():
-        print(title)
+        print(title, flush=True)
         for step in commands:
-            step() if callable(step) else _visualjudge(*step)
-    print(f"\nDone in {time.monotonic() - started:.0f} s.")
-    print(f"To browse the questions: {shell('visualjudge', 'studio', dataset)}")
-    print(f"Open {(study / 'report.html').resolve()}")
+            if isinstance(step, tuple):
+                _visualjudge(*step)
+            else:
+                step()
 
 
 def _clear(out: Path, force: bool) -> None:
@@ -174,7 +221,10 @@ def _visualjudge(*arguments: object) -> None:
 
     words = [str(argument) for argument in arguments]
     print(f"$ {shell('visualjudge', *words)}", flush=True)
-    if status := visualjudge(words, standalone_mode=False):
+    quiet = nullcontext() if words[0] in ANSWERS else redirect_stdout(StringIO())
+    with quiet:
+        status = visualjudge(words, standalone_mode=False)
+    if status:
         raise RunError(
             f"the demo stopped: visualjudge {words[0]} ended with status {status}"
         )

@@ -1,4 +1,4 @@
-"""``visualjudge export``: write a dataset in the format of another tool."""
+"""``visualjudge export``: write a dataset, or the figures of a run, in the format of another tool."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.output import following, stages
+from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 from visualjudge.options import Choice
 
 FORMATS = ", ".join(
     [
-        "parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet",
+        "parquet, vlmevalkit, lmms-eval, trl, json, dataset-parquet; of a run: eee, hf",
         *added("export format"),
     ]
 )
@@ -22,7 +23,7 @@ FORMATS = ", ".join(
 def export(
     dataset: Annotated[
         Path,
-        typer.Argument(help="Dataset from `visualjudge build`.", metavar="DATASET"),
+        typer.Argument(help="Dataset, or a run for eee and hf.", metavar="DATASET"),
     ],
     out: Annotated[Path, typer.Option(help="File or folder to write.", metavar="PATH")],
     choice: Choice,
@@ -39,8 +40,19 @@ def export(
 ) -> None:
     """Write a dataset, or the questions chosen from it, in the format of another tool.
 
+    eee is a record of Every Eval Ever with the figures of a run, hf a model card's model-index.
+
     Example: visualjudge export dataset --format vlmevalkit --out LMUData
     """
+    from visualjudge.apps.connectors.results import RUN_FORMATS, export_results
+
+    if form in RUN_FORMATS:
+        if choice != Choice() or limit is not None:
+            raise UsageError(
+                f"--format {form} must be of a whole run, got a choice of it"
+            )
+        print(export_results(dataset, form, out, force=force))
+        return
     from visualjudge.dataset.exports import export as export_dataset
     from visualjudge.dataset.folder import load_dataset
 

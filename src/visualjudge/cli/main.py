@@ -25,7 +25,7 @@ from visualjudge.core.registry import plugins_with_rows
 
 PANELS = {
     "Data": {
-        "demo": "Run everything offline on real photographs",
+        "demo": "Answer for four detectors, offline, in a minute",
         "doctor": "Check what works, what is missing, and what to do",
         "init": "Create a commented project to start from",
         "import": "Import ground truth and predictions",

@@ -24,7 +24,6 @@ from typing import (
 )
 
 import typer
-import yaml
 
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.jsons import Fields, Json
@@ -98,8 +97,13 @@ def settings(stated: Iterable[str] | None) -> Json:
     UsageError
         If one has another form.
     """
+    pairs = pairs_of(stated, "--set")
+    if not pairs:
+        return {}
+    import yaml
+
     try:
-        read = {name: loads(text) for name, text in pairs_of(stated, "--set").items()}
+        read = {name: loads(text) for name, text in pairs.items()}
     except (yaml.YAMLError, ValueError, TypeError):
         raise UsageError(
             f"--set: a value must be a number or text, got {' '.join(stated or ())!r}"

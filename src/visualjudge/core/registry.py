@@ -13,15 +13,13 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
-import multiprocessing
 import re
 import threading
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -32,6 +30,9 @@ from visualjudge.core.errors import (
     VisualJudgeError,
     one_of,
 )
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "visualjudge.plugins"
 LONGEST_PROBLEM = 300
@@ -188,6 +189,8 @@ def load_plugins() -> None:
         if _STATE.begun:
             return
         _STATE.begun = True
+        from importlib.metadata import entry_points
+
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
             _STATE.plugins.append(_loaded(point))
         _STATE.done = True
@@ -314,6 +317,8 @@ def _loaded(point: EntryPoint) -> Plugin:
         told = traceback.format_exception_only(error)[-1]  # str(error) may raise
         told = " ".join(told.removeprefix(f"{type(error).__module__}.").split())
         problem = "".join(filter(str.isprintable, told))[:LONGEST_PROBLEM]
+        import multiprocessing
+
         if multiprocessing.parent_process() is None:
             logging.getLogger("visualjudge").warning(
                 "visualjudge: plug-in %s skipped: %s", point.name, problem

@@ -26,9 +26,11 @@ from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.options import BuildOptions
+from visualjudge.prompts.rubric import rubric_of
 from visualjudge.vision.depth.colormaps import decoded
 from visualjudge.vision.depth.features import nearness_of
 from visualjudge.vision.encode import encode
+from visualjudge.vision.faults import kinds_of
 from visualjudge.vision.predictions import (
     DepthMap,
     Detection,
@@ -36,6 +38,7 @@ from visualjudge.vision.predictions import (
     Prediction,
     WholeImage,
 )
+from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.view import Given, strided
 
 TASKS = (
@@ -211,3 +214,39 @@ def test_nearness_is_read_back_from_each_colour_map(colour_map: str) -> None:
     known = np.isfinite(found)
     assert known.mean() > 0.9
     assert np.abs(found - expected)[known].max() <= 2 / 255
+
+
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_it_points_where_the_options_differ(dataset: Dataset, order: str) -> None:
+    judge = local_judge("default", dataset.root)
+    judge.rubric = rubric_of("reason")
+    shown = ShownPredictions(dataset.root)
+    pointed = 0
+    for question in of(dataset, "object_detection", "pairwise"):
+        verdict = asyncio.run(judge(Ask(question, order))).verdict  # type: ignore[arg-type]
+        if verdict.status != "ok":
+            continue
+        assert verdict.criteria is not None
+        assert verdict.criteria["error"] in {*kinds_of(question.task), "none"}
+        place = verdict.criteria["place"]
+        if place == "none":
+            continue
+        height, width = image_size(dataset.image(question.images[0]))
+        a, b = (
+            {
+                (mark.label.split(":")[0], mark.box)
+                for mark in shown.prediction(
+                    question.task, name, (height, width)
+                ).marks()
+            }
+            for name in question.annotation_ids
+        )
+        scale = np.array([width, height, width, height]) / 1000
+        x1, y1, x2, y2 = np.array(place) * scale
+        assert any(
+            box[0] - 1 <= (x1 + x2) / 2 <= box[2] + 1
+            and box[1] - 1 <= (y1 + y2) / 2 <= box[3] + 1
+            for _, box in a ^ b
+        )
+        pointed += 1
+    assert pointed > 3

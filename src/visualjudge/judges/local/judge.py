@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Json
 from visualjudge.core.records import LETTERS
 from visualjudge.judges.base import (
     Ask,
@@ -23,9 +24,11 @@ from visualjudge.judges.base import (
     declined,
     failed,
 )
+from visualjudge.judges.local.criteria import criteria_of
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.registry import LOCAL
+from visualjudge.prompts.rubric import Rubric
 from visualjudge.vision.view import Features
 
 BASELINE = "local baseline"
@@ -66,6 +69,8 @@ class LocalJudge(OfflineJudge):
     model: Model
     name: str = "default"
     simulated: bool = False
+    rubric: Rubric | None = None
+    """Criteria, of which it answers those about differences of the options."""
 
     async def __call__(self, ask: Ask) -> Judged:
         """Return the verdict, with the probabilities or the score as the raw response."""
@@ -96,15 +101,23 @@ class LocalJudge(OfflineJudge):
             return declined(
                 ask, "this judge compares predictions and does not score one", begun
             )
-        answer = _pairwise if question.question_type == "pairwise" else _ranking
-        return answer(
-            ask, options[::-1] if ask.order == "BA" else options, weights, begun
-        )
+        shown = options[::-1] if ask.order == "BA" else options
+        if question.question_type != "pairwise":
+            return _ranking(ask, shown, weights, begun)
+        judged = _pairwise(ask, shown, weights, begun)
+        better = str(judged.verdict.value)
+        if self.rubric is None or better not in LETTERS[:2]:
+            return judged
+        faults, size = self.looks.differences(question, LETTERS.index(better))
+        criteria = criteria_of(self.rubric, question, better, faults, size)
+        return replace(judged, verdict=replace(judged.verdict, criteria=criteria))
 
     def describe(self) -> Mapping[str, Any]:
         """Return backend and model."""
-        card = {"trained_on": self.model.card.get("trained_on")}
+        card: Json = {"trained_on": self.model.card.get("trained_on")}
         named = {"judge": BASELINE} if self.name == "default" else {}
+        if self.rubric is not None:
+            card["rubric"] = self.rubric.json()
         return {
             **named,
             "backend": LOCAL,

@@ -7,11 +7,12 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 
 from visualjudge.core.image_storage import image_at
-from visualjudge.core.records import Pixels, Question
+from visualjudge.core.records import Fault, Pixels, Question, Size
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
 from visualjudge.judges.local.features import features_of
-from visualjudge.vision.predictions import type_of
+from visualjudge.vision.faults import faults_of, stated_faults
+from visualjudge.vision.predictions import Prediction, WholeImage, type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
 
@@ -54,6 +55,35 @@ class QuestionFeatures:
                 self._features(place, name, image, colours)
                 for name, image in zip(question.annotation_ids, drawn, strict=True)
             ]
+
+    def differences(
+        self, question: Question, better: int
+    ) -> tuple[tuple[Fault, ...], Size]:
+        """Return the faults of a pair's worse option as if the ``better`` one (0 or 1) was the ground
+        truth, and the (height, width) of the images; none of predictions that are drawn in colours.
+
+        Raises
+        ------
+        DataError
+            If an image or a prediction cannot be read.
+        """
+        given = self._given(question.images[:1]).image
+        kind = type_of(question.task)
+        if given is None or (kind.file_field is not None and not kind.is_image):
+            return (), (1, 1)
+        size = given.shape[:2]
+        if kind.is_image:
+            shown = [WholeImage(self._pixels(name)) for name in question.images[-2:]]
+            size = shown[0].pixels.shape[:2]
+            both: list[Prediction] = list(shown)
+        else:
+            both = [
+                self._shown.prediction(question.task, name, size)
+                for name in question.annotation_ids
+            ]
+        worse = both[1 - better]
+        stated = faults_of(question.task, worse, both[better], None, given)
+        return stated_faults(stated) or (), size
 
     def _look(
         self,

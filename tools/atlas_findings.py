@@ -1,0 +1,432 @@
+"""What the sets of the atlas say: each finding with its figure, interval and number of cases, what
+was tried to refute it, and what would change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import polars as pl
+from atlas_sets import EDITS, FACTORS, table
+from scipy.stats import beta
+
+from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.bias import preferences
+from visualjudge.analysis.comparisons import Comparison
+from visualjudge.analysis.decisions.accept import AcceptedPart, accept
+from visualjudge.analysis.estimate import holm
+from visualjudge.analysis.figures.comparisons import COMPARISONS
+from visualjudge.analysis.figures.published import AS_PUBLISHED
+from visualjudge.analysis.figures.scoring import SCORES
+from visualjudge.analysis.people_agreement import agreement
+from visualjudge.analysis.results import JudgeResult
+from visualjudge.analysis.scores import scores_of
+from visualjudge.analysis.value_and_interval import Estimate
+
+Analyses = Mapping[str, Analysis]
+TASKS = 14
+RISK = 0.2
+LEVEL = 0.05
+BAD = 5.0
+"""Score from 0 to 10 below which a reply is bad: people gave it 1 or 2 of 5."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence with its figure. ``n`` are the cases behind it, ``sets`` the sets it is of,
+    ``tried`` what did not refute it, and ``changes`` what would.
+    """
+
+    name: str
+    sentence: str
+    figure: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    sets: tuple[str, ...]
+    command: str
+    tried: tuple[str, ...]
+    changes: str
+
+
+def findings_of(analyses: Analyses, clones: Path) -> tuple[Finding, ...]:
+    """All findings whose sets were measured."""
+    made = (
+        (("mllm-judge",), lambda: one_threshold(analyses["mllm-judge"])),
+        (("opening",), lambda: first_shown(analyses["opening"])),
+        (("polaris",), lambda: zeros(analyses["polaris"])),
+        (("edits",), lambda: people(analyses["edits"], clones / EDITS)),
+        (("ts2", "tifa160"), lambda: forms(analyses["ts2"], analyses["tifa160"])),
+        (OF_NOISE, lambda: noise(analyses)),
+    )
+    return tuple(make() for sets, make in made if set(sets) <= set(analyses))
+
+
+def of(analysis: Analysis, name: str) -> JudgeResult:
+    """The judge of a name."""
+    return next(judge for judge in analysis.judges if judge.name == name)
+
+
+def dot(value: float | None) -> str:
+    """A correlation with two decimals, without the zero."""
+    shown = f"{value or 0:.2f}"
+    return shown.replace("-0.", "−.").replace("0.", ".", 1)
+
+
+def ends(figure: Estimate) -> str:
+    """The interval of a correlation."""
+    low, high = figure.interval or (None, None)
+    return f"{dot(low)} to {dot(high)}"
+
+
+def alone(analysis: Analysis, judge: str) -> Analysis:
+    """The analysis of one judge by itself."""
+    folder = of(analysis, judge).run.folder
+    assert folder is not None
+    return analyse([folder])
+
+
+def share_interval(bad: int, of_all: int) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval of a share."""
+    low = beta.ppf(0.025, bad, of_all - bad + 1) if bad else 0.0
+    high = beta.ppf(0.975, bad + 1, of_all - bad) if bad < of_all else 1.0
+    return float(low), float(high)
+
+
+def broken(
+    parts: list[AcceptedPart], risk: float
+) -> dict[str, tuple[float, float, float]]:
+    """Tasks in which more than ``risk`` of the accepted are bad, by the whole interval: the share
+    and its interval.
+    """
+    out = {}
+    for part in parts:
+        if part.part.startswith(("all", "error type")) or part.bad_accepted is None:
+            continue
+        accepted = round(part.accepted * part.predictions)
+        bad = round(part.bad_accepted * accepted)
+        low, high = share_interval(bad, accepted)
+        if low > risk:
+            out[part.part] = (bad / accepted, low, high)
+    return out
+
+
+def one_threshold(analysis: Analysis) -> Finding:
+    """A risk that holds over all tasks, by task."""
+    judge = "llava-critic-7b"
+    study = alone(analysis, judge).study
+    own = accept(study, bad_below=BAD, risk=RISK, pooled=True)
+    whole = own.parts[0]
+    found = broken(list(own.parts), RISK)
+    worst, (share, low, high) = max(found.items(), key=lambda pair: pair[1][0])
+    others = {}
+    for name in ("phi-4-reasoning-vision", "gemini-2.5-flash"):
+        other = accept(
+            alone(analysis, name).study, bad_below=BAD, risk=RISK, pooled=True
+        )
+        others[name] = len(broken(list(other.parts), RISK))
+    risks = {}
+    for risk in (0.25, 0.3):
+        other = accept(study, bad_below=BAD, risk=risk, pooled=True)
+        risks[risk] = len(broken(list(other.parts), risk))
+    stricter = accept(study, bad_below=2.5, risk=RISK / 2, pooled=True)
+    names = ", ".join(sorted(found))
+    return Finding(
+        "one-threshold",
+        f"One threshold does not carry over: the score from which at most 20 % of LLaVA-Critic’s "
+        f"accepted replies are bad over {TASKS} kinds of images ({100 * (whole.bad_accepted or 0):.0f} % "
+        f"are) breaks that promise in {len(found)} of the {TASKS} ({names}); in {worst}, "
+        f"{100 * share:.0f} % are bad.",
+        f"bad replies among the accepted in {worst}",
+        share,
+        low,
+        high,
+        whole.predictions,
+        ("mllm-judge",),
+        "visualjudge adopt tables/mllm-judge.csv --score-range 1 5 --out mllm && "
+        "visualjudge accept mllm/llava-critic-7b --bad-below 5 --risk 0.2 --pooled",
+        (
+            *(f"{name} instead: {count} of {TASKS}" for name, count in others.items()),
+            *(
+                f"a risk of {100 * risk:.0f} %: {count} of {TASKS}"
+                for risk, count in risks.items()
+            ),
+            f"bad as 1 of 5 and a risk of 10 %: {len(broken(list(stricter.parts), RISK / 2))} "
+            f"of {TASKS}",
+        ),
+        "Tasks are counted where the whole interval lies above the promise. One person rated each "
+        "reply, so some “bad” ones are that person’s; several raters could lower all shares.",
+    )
+
+
+def position(judge: JudgeResult, rows: pl.DataFrame) -> Estimate:
+    """The preference for the option shown first, in pairs of ``rows``."""
+    found = preferences(rows)
+    return next(row.estimate for row in found if row.feature == "position")
+
+
+def first_shown(analysis: Analysis) -> Finding:
+    """Ties, and the option shown first."""
+    judge = of(analysis, "gpt-4o")
+    rows = judge.pairs
+    figure = position(judge, rows)
+    low, high = figure.interval or (None, None)
+    text = rows["text"].cast(pl.String)
+    truth = rows["answer"].cast(pl.String)
+    decided = text != "tie"
+    first = float((text.filter(decided) == "A").mean() or 0)
+    of_people = float((truth.filter(truth != "tie") == "A").mean() or 0)
+    trained = of(analysis, "intjudge")
+    other = position(trained, trained.pairs)
+    half = pl.col("cluster") % 2 == 0
+    halves = [position(judge, rows.filter(part)) for part in (half, ~half)]
+    names = rows["sources"].cast(pl.List(pl.String)).list.join("/")
+    machines = position(judge, rows.filter(~names.str.contains("Human")))
+    return Finding(
+        "first-shown",
+        f"GPT-4o hardly ever calls a tie and prefers what it sees first: ties in "
+        f"{100 * (1 - float(decided.mean() or 0)):.1f} % of {len(rows):,} pairs where people see "
+        f"{100 * float((truth == 'tie').mean() or 0):.1f} %, the first option in {100 * first:.0f} % of the "
+        f"rest (people {100 * of_people:.0f} %). Half its difference in accuracy by the place of the "
+        f"better option is {100 * (figure.value or 0):.1f} points.",
+        "preference for the first option, percentage points",
+        100 * (figure.value or 0),
+        100 * (low or 0),
+        100 * (high or 0),
+        figure.n,
+        ("opening",),
+        "visualjudge adopt tables/opening.csv --out opening && "
+        "visualjudge card opening/gpt-4o --details",
+        (
+            "each half of the questions: "
+            + " and ".join(f"{100 * (one.value or 0):.1f}" for one in halves),
+            f"without pairs in which a person made one answer: {100 * (machines.value or 0):.1f}",
+            f"IntJudge, trained on such pairs, as control: {100 * (other.value or 0):.1f}",
+        ),
+        "Each pair was shown in one order, A first, by the authors’ code; the same pairs in both orders "
+        "would separate place from content without people.",
+    )
+
+
+def zeros(analysis: Analysis) -> Finding:
+    """Polaris with and without the captions that people gave nothing."""
+    judge = of(analysis, "llava-critic-7b")
+    whole = judge[SCORES]
+    read = judge.scorings.filter("usable").drop_nulls("truth")
+    some = scores_of(read.filter(pl.col("truth") > 0), 2.5)
+    figure = some.spearman.estimate
+    low, high = figure.interval or (None, None)
+    none = read.filter(pl.col("truth") == 0)
+    share = none.height / read.height
+    lowest = float(none.select((pl.col("number") == 0).mean()).item())
+    place = pl.int_range(pl.len()) % 2 == 0
+    above = read.filter(pl.col("truth") > 0)
+    halves = [
+        scores_of(above.filter(part), 2.5).spearman.value for part in (place, ~place)
+    ]
+    return Finding(
+        "zeros",
+        f"A correlation of {dot(whole.spearman.value)} is mostly one value: {100 * share:.0f} % of "
+        f"Polaris’ captions have exactly 0 from people, and LLaVA-Critic gives {100 * lowest:.1f} % of "
+        f"these its lowest score. Among the other {above.height:,} captions ρ is {dot(figure.value)}.",
+        "ρ among captions with more than 0",
+        figure.value or 0,
+        low,
+        high,
+        figure.n,
+        ("polaris",),
+        "visualjudge adopt tables/polaris.csv --score-range 1 5 --out polaris && "
+        "visualjudge card polaris/llava-critic-7b",
+        (
+            f"Pearson’s r: {dot(whole.pearson.value)} with them, "
+            f"{dot(some.pearson.value)} without",
+            f"each half of the rest: {' and '.join(map(dot, halves))}",
+        ),
+        "If the zeros are captions as hard as the others, the whole correlation is the fair one; the set "
+        "does not say how they came about. Restricting the range lowers any correlation.",
+    )
+
+
+def ratings(clone: Path) -> list[dict[str, str | float]]:
+    """What each person gave each edit, by criterion and overall, as ``visualjudge agreement`` reads
+    it.
+    """
+    path = clone / "results/Human_Evaluation/human_eval_results_latest.csv"
+    return [
+        {
+            "item": row["task_id"],
+            "source": "edit",
+            "rater": row["annotator_id"],
+            "dimension": FACTORS.get(name, name),
+            "score": float(row[name]),
+        }
+        for row in table(path)
+        for name in (*row["factors_order"].split("|"), OVERALL)
+    ]
+
+
+OVERALL = "overall"
+
+
+def people(analysis: Analysis, clone: Path) -> Finding:
+    """Do the people agree whose mean is the truth?"""
+    rows = pl.DataFrame(ratings(clone))
+    found = {row.dimension: row for row in agreement(rows, level="interval").alpha}
+    overall = found.pop(OVERALL)
+    value = {name: row.alpha or 0.0 for name, row in found.items()}
+    best = max(value, key=lambda name: value[name])
+    weak = sum(alpha < 0.2 for alpha in value.values())
+    ordinal = [
+        row
+        for row in agreement(rows, level="ordinal").alpha
+        if row.dimension != OVERALL
+    ]
+    middle = median(value.values())
+    seen = {
+        judge.name: sum(
+            bool(own.spearman.interval and (own.spearman.interval[0] or 0) > 0)
+            for own in judge[SCORES].tasks.values()
+        )
+        for judge in analysis.judges
+    }
+    low, high = overall.ci95 or (None, None)
+    return Finding(
+        "people",
+        f"People hardly agree on most criteria of image edits: on {weak} of 12, those whose mean is the "
+        f"truth have a Krippendorff’s α below .2 (median {dot(middle)}, highest {dot(value[best])}, {best}; "
+        f"{dot(overall.alpha)} overall), so the set says little about how well GPT-5 mini and Gemini 2.5 "
+        f"Pro judge them.",
+        "α of people’s overall rating",
+        overall.alpha or 0.0,
+        low,
+        high,
+        overall.units,
+        ("edits",),
+        "visualjudge agreement tables/ratings.csv --level interval",
+        (
+            f"ordinal α: {sum((row.alpha or 0) < 0.2 for row in ordinal)} of 12 below .2",
+            "criteria on which a judge’s ρ with the mean is above 0 by its interval: "
+            + ", ".join(f"{count} ({name})" for name, count in sorted(seen.items())),
+        ),
+        f"19 people rated 20 edits each. The mean of five is more reliable than one person (Spearman and "
+        f"Brown: {dot(5 * middle / (1 + 4 * middle))} at the median); more ratings per edit would make it a "
+        f"better truth even if single people go on to differ.",
+    )
+
+
+def forms(graphs: Analysis, prompts: Analysis) -> Finding:
+    """One number against many questions, on two sets."""
+    asked = of(graphs, "gpt4v_dsg")[SCORES].within
+    direct = of(graphs, "viescore")[SCORES].within
+    models = [
+        of(graphs, f"{name}_dsg")[SCORES].within.value or 0
+        for name in ("blip1", "instruct_blip", "llava", "mplug")
+    ]
+    number = of(prompts, "gpt-4v, 0 to 10")[SCORES].within
+    other = of(prompts, "pali-17b, DSG")[SCORES].within
+    again = of(prompts, "gpt-4v, 0 to 10, again")[SCORES].within
+    low, high = asked.interval or (None, None)
+    return Finding(
+        "form",
+        f"Which form of question is better does not carry over: on T2IScoreScore, τ-b "
+        f"within a prompt is {dot(direct.value)} ({ends(direct)}) for one score by VIEScore’s prompt "
+        f"and {dot(asked.value)} for GPT-4V’s answers to DSG’s questions, "
+        f"{dot(min(models))} to {dot(max(models))} for four smaller models with the same questions. "
+        f"On TIFA-160, GPT-4V’s one score has {dot(number.value)} ({ends(number)}), "
+        f"DSG’s questions at best {dot(other.value)} ({ends(other)}).",
+        "τ-b within a prompt of GPT-4V with DSG’s questions, T2IScoreScore",
+        asked.value or 0,
+        low,
+        high,
+        asked.n,
+        ("ts2", "tifa160"),
+        "visualjudge adopt tables/ts2.csv --out ts2 && visualjudge report ts2/gpt4v_dsg ts2/viescore",
+        (
+            f"ρ over all images: {dot(of(graphs, 'viescore')[SCORES].spearman.value)} against "
+            f"{dot(of(graphs, 'gpt4v_dsg')[SCORES].spearman.value)}, and "
+            f"{dot(of(prompts, 'gpt-4v, 0 to 10')[SCORES].spearman.value)} against "
+            f"{dot(of(prompts, 'pali-17b, DSG')[SCORES].spearman.value)}",
+            f"TIFA’s questions instead of DSG’s: {dot(of(graphs, 'gpt4v_tifa')[SCORES].within.value)}",
+            f"asked for the score a second time: {dot(again.value)}",
+            f"a model that hardly answers: Fuyu has {dot(of(graphs, 'fuyu_dsg')[SCORES].within.value)} "
+            f"with the same questions",
+        ),
+        "The first set counts planted errors, the second has people’s ratings; no model is in both forms on "
+        "both sets, and the repository does not name the model behind VIEScore’s scores.",
+    )
+
+
+OF_NOISE = (
+    "mllm-judge",
+    "edits",
+    "opening",
+    "genai-bench/image_generation",
+    "genai-bench/image_edition",
+)
+BEST = {"gpt4o", "gemini-1.5-pro"}
+"""The judges of GenAI-Bench that its authors rank first and second."""
+OPENLY = "genai-bench/image_edition"
+
+
+def differences(analyses: Analyses) -> list[tuple[str, Comparison]]:
+    """Differences between two judges of one set, in ρ or accuracy."""
+    return [
+        (name, row)
+        for name in OF_NOISE
+        for row in analyses[name][COMPARISONS]
+        if row.measure != "mae"
+        and row.gap.value is not None
+        and (not name.startswith("genai") or {row.a, row.b} == BEST)
+    ]
+
+
+def noise(analyses: Analyses) -> Finding:
+    """Differences of judges that images could explain."""
+    rows = differences(analyses)
+    p = [row.p for _, row in rows]
+    adjusted = holm(p)
+    within = [
+        f"{row.a} and {row.b}"
+        for (_, row), own in zip(rows, adjusted, strict=True)
+        if own is None or own >= LEVEL
+    ]
+    unadjusted = sum(own is None or own >= LEVEL for own in p)
+    shown = next(row for name, row in rows if name == OPENLY)
+    sign = 1 if shown.a == "gemini-1.5-pro" else -1
+    low, high = sorted(100 * sign * (end or 0) for end in shown.gap.interval or (0, 0))
+    gap = 100 * sign * (shown.gap.value or 0)
+    best, second = (
+        [row.value for row in of(analyses[OPENLY], name)[AS_PUBLISHED] if row.value][-1]
+        for name in ("gemini-1.5-pro", "gpt4o")
+    )
+    return Finding(
+        "noise",
+        f"Some published differences are noise: of {len(rows)} between two judges of one set, "
+        f"{len(within)} are within what other images could give (Holm, 5 %), among them GenAI-Bench’s "
+        f"first place on edits, Gemini 1.5 Pro before GPT-4o by {gap:.1f} points ({figure(low)} to "
+        f"{figure(high)}; {figure(best - second)} by the authors’ reading of the replies).",
+        "accuracy of Gemini 1.5 Pro less that of GPT-4o on edits, points",
+        gap,
+        low,
+        high,
+        shown.verdicts,
+        OF_NOISE,
+        "visualjudge adopt CLONES/GenAI-Bench/results --benchmark genai-bench --out genai "
+        "--replies gpt4o --replies gemini-1.5-pro && visualjudge report genai/gpt4o "
+        "genai/gemini-1.5-pro --where task=image_edition",
+        (
+            f"without Holm’s adjustment: {unadjusted} of {len(rows)} are within noise",
+            f"all that are: {'; '.join(within)}",
+        ),
+        "More images: these sets have 75 to 5,716. Judges that do not answer, or always alike, are not "
+        "among the pairs.",
+    )
+
+
+def figure(value: float) -> str:
+    """A figure with one decimal and a true minus."""
+    return f"{value:.1f}".replace("-", "−")
