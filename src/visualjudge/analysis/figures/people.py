@@ -7,7 +7,7 @@ majority (none where the others are split). All votes count, whoever gave them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,21 +113,15 @@ COLUMNS = Layout[People](
 
 
 def _sentences(rows: Sequence[People]) -> list[str]:
-    return list(_said(rows[-1:]))
-
-
-def _said(rows: Sequence[People]) -> Iterator[str]:
-    for row in rows:
-        if row.spearman.value is not None:
-            yield (
-                f"One person beside the others: ρ {with_ends(row.spearman, number)}, mean error "
-                f"{with_ends(row.mae, number)} of 10. No judge can be expected to agree better."
-            )
-        if row.same.value is not None:
-            yield (
-                f"One person chooses as the others do in {with_ends(row.same)}. No judge can be "
-                "expected to agree more often."
-            )
+    best = "No judge can be expected to agree better."
+    if not rows:
+        return []
+    row = rows[-1]
+    if row.same.n:
+        return [f"One person chooses as the others do in {with_ends(row.same)}. {best}"]
+    rho = with_ends(row.spearman, number)
+    error = with_ends(row.mae, number)
+    return [f"One person beside the others: ρ {rho}, mean error {error} of 10. {best}"]
 
 
 def _section(shown: Shown) -> Section:

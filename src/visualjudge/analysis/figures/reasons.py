@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import estimate_of, image_sums
-from visualjudge.analysis.estimate import mean_ends
+from visualjudge.analysis.accuracy_cells import ImageSums, estimate_of, image_sums
+from visualjudge.analysis.estimate import Ends, divided
 from visualjudge.analysis.figure_text import plain_name, points, with_ends
 from visualjudge.analysis.figures.figure import JudgeFigure
 from visualjudge.analysis.figures.section import Section
@@ -57,11 +58,33 @@ def reason_of(name: str, task: str, table: pl.DataFrame) -> Reason:
     one = pl.lit(1)
     sums = image_sums(table, [], {"n": one, "right": pl.col(name)})
     paired = table.filter(pl.col(f"{name}_gap").is_not_null())
-    gaps = image_sums(paired, [], {"n": one, "gap": pl.col(f"{name}_gap")})
+    own = pl.col(name).cast(pl.Float64)
+    gap = pl.col(f"{name}_gap")
+    gaps = image_sums(
+        paired, [], {"n": one, "own": own, "other": own - gap, "gap": gap}
+    )
     value, found = gaps.ratio("gap", "n")
-    ends = mean_ends(value, found)
-    gain = estimate_of(value, found, ends, paired.height, 0)
+    gain = estimate_of(value, found, _gain_ends(gaps), paired.height, 0)
     return Reason(name, task, sums.shares("right", "n")[0], gain)
+
+
+def _gain_ends(gaps: ImageSums) -> Ends:
+    """Return the interval of the share ``own`` less the share ``other``, from the intervals of both
+    and their correlation (Newcombe 1998, method 10; Zou & Donner 2008).
+    """
+    own = gaps.shares("own", "n")
+    other = gaps.shares("other", "n", graded=True)
+    both = [gaps.ratio(name, "n")[1].variance for name in ("own", "other", "gap")]
+    together = (both[0] + both[1] - both[2]) / 2
+    alike = divided(together, np.sqrt(both[0] * both[1])).clip(-1, 1)
+    value = own.value - other.value
+    ends = []
+    for side, (near, far) in ((-1, ("low", "high")), (1, ("high", "low"))):
+        mine = np.abs(getattr(own, near) - own.value)
+        theirs = np.abs(getattr(other, far) - other.value)
+        reach = mine**2 + theirs**2 - 2 * alike * mine * theirs
+        ends.append(value + side * np.sqrt(np.maximum(reach, 0)))
+    return ends[0], ends[1]
 
 
 COLUMNS = Layout[Reason](
