@@ -169,26 +169,27 @@ class Trial:
         share = special.betainc(wins, cases - wins + 1, kept)
         return np.asarray(special.ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
 
-    def smallest(
-        self, skill: Skill, images: float
-    ) -> tuple[float | None, float | None]:
-        """Return the smallest win rate that is separated with the stated power, and the difference
-        in points; None if none is.
-        """
-        if images < LEAST_IMAGES:
-            return None, None
-        low = 0.0
-        high = skill.most
-        if self.power(skill, high, images) < POWER:
-            return None, None
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            if self.power(skill, middle, images) < POWER:
-                low = middle
-            else:
-                high = middle
-        rate, _, points = skill.at(high)
-        return rate, None if math.isnan(points) else points
+
+def resolution(
+    skill: Skill | None, trial: Trial | None, images: float
+) -> tuple[float | None, float | None]:
+    """Return the smallest win rate that is separated with the stated power on so many images, and
+    the difference in points; None if none is.
+    """
+    if skill is None or trial is None or images < LEAST_IMAGES:
+        return None, None
+    low = 0.0
+    high = skill.most
+    if trial.power(skill, high, images) < POWER:
+        return None, None
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if trial.power(skill, middle, images) < POWER:
+            low = middle
+        else:
+            high = middle
+    rate, _, points = skill.at(high)
+    return rate, None if math.isnan(points) else points
 
 
 def correlation(judge: FloatArray, truth: FloatArray, pair: IntArray) -> float:

@@ -22,7 +22,6 @@ sizes); Shaffer 1980 (directions after two-sided tests).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -50,7 +49,13 @@ from visualjudge.analysis.estimate import (
     test,
 )
 from visualjudge.analysis.fits import Fit, fit
-from visualjudge.analysis.resolution import Skill, Trial, correlation, skill_of
+from visualjudge.analysis.resolution import (
+    Skill,
+    Trial,
+    correlation,
+    resolution,
+    skill_of,
+)
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -302,9 +307,10 @@ def separate(rows: Comparisons) -> PairsOfModels:
     )
     typical = float(np.mean(images)) if images.size else 0.0
     of_truth = _variance_per_image(true, images)
-    resolved = _resolved(cells, _trial(cells, spread, of_truth, tail))
-    once, points = resolved(typical)
-    twice, _ = resolved(2 * typical)
+    skill = _skill(cells)
+    trial = _trial(cells, spread, of_truth, tail)
+    once, points = resolution(skill, trial, typical)
+    twice, _ = resolution(skill, trial, 2 * typical)
     return PairsOfModels(
         pairs,
         once,
@@ -543,22 +549,6 @@ def _variance_per_image(found: Preferences, images: IntArray) -> float | None:
     each = images[known] * variance * value * (1 - value)
     apart = np.abs(value - 0.5)
     return float(np.median(each[apart <= np.median(apart)]))
-
-
-def _resolved(
-    cells: Cells, trial: Trial | None
-) -> Callable[[float], tuple[float | None, float | None]]:
-    """Return the function of a number of images that finds the resolution, as a win rate and in
-    points.
-    """
-    skill = _skill(cells)
-
-    def smallest(images: float) -> tuple[float | None, float | None]:
-        if skill is None or trial is None:
-            return None, None
-        return trial.smallest(skill, images)
-
-    return smallest
 
 
 def _trial(

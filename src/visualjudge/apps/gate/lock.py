@@ -107,8 +107,8 @@ class Lock:
         )
 
 
-def read_lock(path: Path) -> Lock:
-    """Read a lock file.
+def content_of(path: Path) -> tuple[str, Fields]:
+    """Return the format that a lock file states, and the rest of its content.
 
     Raises
     ------
@@ -116,20 +116,49 @@ def read_lock(path: Path) -> Lock:
         If the file cannot be read, or is not a lock file.
     """
     content = read_yaml(path)
-    hint = f"{path}: is not a file of `visualjudge gate write`"
-    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-        raise DataError(f"{hint}: format must be {FORMAT!r}")
+    stated = content.pop("format", None) if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(stated, str):
+        raise DataError(f"{path}: {NOT_A_LOCK}: format must be {FORMAT!r}")
+    return stated, content
+
+
+def read_lock(path: Path) -> Lock:
+    """Read a lock file of pairwise questions.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or is not such a lock file.
+    """
+    stated, content = content_of(path)
+    if stated != FORMAT:
+        raise DataError(f"{path}: {NOT_A_LOCK}: format must be {FORMAT!r}")
+    lock: Lock = validated(TypeAdapter(Lock), content, path)
+    wrong = next(chain(_in_answers(lock), _in_canaries(lock)), None)
+    if wrong is not None:
+        raise DataError(f"{path}: {NOT_A_LOCK}, or was changed: {wrong}")
+    return lock
+
+
+NOT_A_LOCK = "is not a file of `visualjudge gate write`"
+
+
+def validated(kind: TypeAdapter[Any], content: Fields, path: Path) -> Any:
+    """Return the record of a lock file's content.
+
+    Raises
+    ------
+    DataError
+        If a field is not what it must be.
+    """
+    hint = f"{path}: {NOT_A_LOCK}"
     try:
-        lock = TypeAdapter(Lock).validate_json(orjson.dumps(content), strict=True)
+        return kind.validate_json(orjson.dumps(content), strict=True)
     except ValidationError as error:
         place, reason = first_problem(error)
         raise DataError(f"{hint}: {': '.join((*place, reason))}") from None
     except TypeError as error:  # such as a date, or a number of more than 64 bits
         raise DataError(f"{hint}: {error}") from None
-    wrong = next(chain(_in_answers(lock), _in_canaries(lock)), None)
-    if wrong is not None:
-        raise DataError(f"{hint}, or was changed: {wrong}")
-    return lock
 
 
 def _in_answers(lock: Lock) -> Iterator[str]:
