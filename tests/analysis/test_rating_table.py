@@ -113,9 +113,23 @@ def test_score_that_is_no_number_is_named_and_left_out(tmp_path: Path) -> None:
 
 def test_missing_column_says_which(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
-    path.write_text("item,rater,score\na,b,1\n")
-    with pytest.raises(DataError, match="no column source, dimension"):
+    path.write_text("rater,stars\nb,1\n")
+    with pytest.raises(DataError, match="no column item, score"):
         read_ratings(path)
+
+
+@pytest.mark.parametrize("name", ["item", "question", "id"])
+def test_ratings_of_one_thing_need_three_columns(tmp_path: Path, name: str) -> None:
+    """Neither a dummy source or dimension, nor a column called item."""
+    path = tmp_path / "r.csv"
+    path.write_text(f"{name},rater,score\na,anna,1\na,ben,1\nb,anna,2\nb,ben,3\n")
+    table, problems = read_ratings(path)
+    assert not problems and table["item"].to_list() == ["a", "a", "b", "b"]
+    lines = path.with_suffix(".jsonl")
+    lines.write_text(f'{{"{name}": "a", "rater": "anna", "score": 1}}\n')
+    assert read_ratings(lines)[0]["item"].to_list() == ["a"]
+    (row,) = agreement(table).alpha
+    assert row.same == 0.5
 
 
 def test_viescore_folders_take_the_least_number_and_name_bad_cells(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.figures.section import DASH, Section
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.page import context
-from visualjudge.core.records import Question
+from visualjudge.core.records import Fault, Question
 from visualjudge.core.text_tables import Table
 
 
@@ -136,3 +137,22 @@ def test_tables_have_the_judges_that_plots_leave_out(tmp_path: Path) -> None:
     (table,) = section(analysis, "tasks").tables
     assert {row[0] for row in table.rows} == {f"judge {k}" for k in range(8)}
     assert "Figures show the 6 most accurate of 8 judges." in page(analysis)
+
+
+def test_an_example_opens_in_the_studio_and_says_what_is_wrong(tmp_path: Path) -> None:
+    faults = (
+        (Fault("missed", (0, 0, 9, 9), 0.2), Fault("missed", (5, 6, 20, 30), 1.0)),
+        (),
+    )
+    legend = "Options:\n\nA. <image>\nLegend: 1 cat = red (#FF0000), dog = blue (#0000FF)\n\nB. <image>"
+    pairs = [pair(i, (2.0, 8.0), faults=faults, prompt=legend) for i in range(12)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    run = write_run(tmp_path / "judge", dataset, [said(q, "A", "BA") for q in pairs])
+    found = examples(analyse([run]).study, 0)[0]
+    assert found.legend == (("1 cat", "#FF0000"), ("dog", "#0000FF"))
+    assert found.faults[0] == ("Option A", "nothing is wrong"), (
+        "as shown, not as stored"
+    )
+    assert found.faults[1][1] == "missed 2×; the heaviest at x 5–20, y 6–30"
+    digest = hashlib.sha256((dataset / "questions.json").read_bytes()).hexdigest()
+    assert found.link.endswith(f"/{digest[:16]}/{found.id}")

@@ -89,7 +89,7 @@ class RaterRow:
 @dataclass(frozen=True)
 class AlphaRow:
     """Krippendorff's α among the people of one dimension, over ``units`` that at least two of them
-    rated.
+    rated; ``same`` is the share of pairs of their ratings of a unit that are equal.
     """
 
     dimension: str
@@ -98,6 +98,7 @@ class AlphaRow:
     units: int
     alpha: float | None
     ci95: Interval | None
+    same: float | None = None
 
 
 @dataclass(frozen=True)
@@ -357,7 +358,16 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     if units >= LEAST_UNITS:
         images = np.repeat(panel.images, len(panel.sources))
         value, ends = alpha(people, level, images)
-    return AlphaRow(panel.dimension, len(people), level, units, value, ends)
+    same = _same(people)
+    return AlphaRow(panel.dimension, len(people), level, units, value, ends, same)
+
+
+def _same(ratings: FloatArray) -> float | None:
+    """Return the share of pairs of ratings (people × units) of one unit that are equal."""
+    first, second = np.triu_indices(len(ratings), 1)
+    both = np.isfinite(ratings[first]) & np.isfinite(ratings[second])
+    equal = ratings[first] == ratings[second]
+    return float(equal[both].mean()) if both.any() else None
 
 
 def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:

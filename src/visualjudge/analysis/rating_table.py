@@ -40,6 +40,10 @@ from visualjudge.formats.tables import read_json, read_table, read_texts
 
 COLUMNS = ("item", "source", "rater", "dimension", "score")
 OPTIONAL = ("kind", "image")
+SINGLE = {"source": "ratings", "dimension": "ratings"}
+"""What stands for a column that ratings of one source, or of one dimension, need not have."""
+ITEMS = ("item", "id", "question", "item_id", "question_id", "image_id", "uid", "key")
+"""Names of the column of what is rated, the first that there is."""
 MEETING = {
     "dimension": "task",
     "item": "image_id (of a question about one class of interest image_id/CLASS)",
@@ -66,7 +70,7 @@ def _read(path: Path) -> pl.DataFrame:
         with readable(path):
             table = scan(path)
             named = table.collect_schema().names()
-            known = [name for name in named if name in (*COLUMNS, *OPTIONAL)]
+            known = [name for name in named if name in (*COLUMNS, *OPTIONAL, *ITEMS)]
             return table.select(
                 known if {"rater", "score"} & set(named) else named
             ).collect()
@@ -74,10 +78,12 @@ def _read(path: Path) -> pl.DataFrame:
         raise UsageError(
             f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
         )
-    names = (*COLUMNS, *OPTIONAL)
+    records = list(read_table(path))
+    held = {name for record in records for name in record}
+    names = [n for n in dict.fromkeys((*COLUMNS, *OPTIONAL, *ITEMS)) if n in held]
     rows = [
         {name: None if row.get(name) is None else str(row[name]) for name in names}
-        for row in read_table(path)
+        for row in records
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
 
@@ -96,7 +102,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     home = Path(path)
     if home.is_dir():
         return read_viescore(home)
-    raw = _read(home).with_row_index("__line", 2)
+    raw = _with_item(_read(home)).with_row_index("__line", 2)
     votes = "item" in raw.columns and not {"rater", "score"} & set(raw.columns)
     if votes:
         raw = _of_votes(raw)
@@ -105,10 +111,14 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
                 f"{path}: numbers are read as scores; if they are options, write A, B and tie",
                 stacklevel=2,
             )
-    if missing := [name for name in COLUMNS if name not in raw.columns]:
+    needed = [name for name in COLUMNS if name not in SINGLE]
+    if missing := [name for name in needed if name not in raw.columns]:
         raise DataError(
-            f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}"
+            f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(needed)} and, "
+            f"of several, {' and '.join(SINGLE)}"
         )
+    alike = {name: value for name, value in SINGLE.items() if name not in raw.columns}
+    raw = raw.with_columns(**{name: pl.lit(value) for name, value in alike.items()})
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(
         "__line",
@@ -145,6 +155,12 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     return rated, problems
 
 
+def _with_item(raw: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with its column of items under that name."""
+    name = next((name for name in ITEMS if name in raw.columns), "item")
+    return raw.rename({name: "item"}) if name in raw.columns else raw
+
+
 def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
     """Return a table with a column for each rater as a long one; a vote for A is the
     score 1 of its item, one for B 0, a tie ½."""
@@ -154,9 +170,7 @@ def _of_votes(wide: pl.DataFrame) -> pl.DataFrame:
         if name in wide.columns
     ]
     long = wide.unpivot(index=shared, variable_name="rater", value_name="score")
-    unnamed = {
-        name: pl.lit("votes") for name in ("source", "dimension") if name not in shared
-    }
+    unnamed = {name: pl.lit("votes") for name in SINGLE if name not in shared}
     return long.with_columns(**unnamed)
 
 

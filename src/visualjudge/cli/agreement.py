@@ -58,9 +58,10 @@ def agreement(
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, and image if several items
-    show one; or item and a column of votes (A, B, tie) for each rater. Beside a --run, dimension
-    is the task and item the image_id (image_id/CLASS).
+    Ratings have the columns item (or id, question), rater, score; of several sources or
+    dimensions, source and dimension; and image if several items show one. Or item and a column
+    of votes (A, B, tie) for each rater. Beside a --run, dimension is the task and item the
+    image_id (image_id/CLASS).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
     """
@@ -73,8 +74,9 @@ def agreement(
     )
     from visualjudge.analysis.people_agreement import agreement as figures
     from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
-    from visualjudge.analysis.report.agreement_page import html, tables_of
+    from visualjudge.analysis.report.agreement_page import html, sentence, tables_of
     from visualjudge.analysis.table_layout import grid, plain
+    from visualjudge.core.text_tables import folded
 
     if not ratings and not run:
         raise UsageError("agreement needs ratings or a --run")
@@ -100,7 +102,7 @@ def agreement(
         shown.append(grid(PUBLISHED, cells, notes=[NOTE], keys=2))
     write(json, told)
     write(out, html(result) if out else None)
-    print("\n".join(table.text() for table in shown))
+    print("\n\n".join([folded(sentence(result)), *(t.text() for t in shown)]))
     if of_runs.rankings:
         print(
             f"{of_runs.rankings} rankings by people are left out: an order is no rating. The "

@@ -56,8 +56,8 @@ def folded(sentence: str, width: int | None = None) -> str:
 
 
 class Styled(str):
-    """A cell with extra content in HTML: a state with its icon and colour, and a second line in
-    small letters, which other formats append.
+    """A cell with extra content in HTML: a state with its icon and colour, a link, and a second line
+    in small letters, which other formats append.
 
     Examples
     --------
@@ -69,18 +69,26 @@ class Styled(str):
     below: str
     state: str
     icon: str
+    link: str
 
     def __new__(
-        cls, first: str, *, below: str = "", state: str = "", icon: str = ""
+        cls,
+        first: str,
+        *,
+        below: str = "",
+        state: str = "",
+        icon: str = "",
+        link: str = "",
     ) -> Styled:
         """Create a cell; ``state`` is the CSS class of the first line, ``icon`` the symbol before
-        it.
+        it, ``link`` the address to which it leads.
         """
         made = super().__new__(cls, f"{first}; {below}" if below else first)
         made.first = first
         made.below = below
         made.state = state
         made.icon = icon
+        made.link = link
         return made
 
 

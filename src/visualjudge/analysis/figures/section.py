@@ -10,6 +10,7 @@ from visualjudge.analysis.accuracy_cells import Cell
 from visualjudge.analysis.figure_text import NONE, many, number, percent, with_ends
 from visualjudge.analysis.plots.plot import LeftOut, Plot
 from visualjudge.analysis.value_and_interval import UNANSWERED
+from visualjudge.core.addresses import NOT_RIGHT, grid_address, result_filter
 from visualjudge.core.text_tables import Styled, Table
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def across(
     images, unread replies. A single row is left out, because it would repeat the headline.
     """
     found = {
-        (label(cell.name), judge.name): _accuracy(cell)
+        (label(cell.name), judge.name): _accuracy(cell, not_right(judge, cell.keys))
         for judge in judges
         for cell in judge[figure]
         if cell.accuracy.share.n
@@ -96,10 +97,21 @@ def across(
     return by_rows(title, judges, found if several else {})
 
 
-def _accuracy(cell: Cell) -> str:
+def not_right(judge: JudgeResult, keys: Sequence[tuple[str, str]]) -> str:
+    """Return the address of the questions of a cell that a judge did not answer right in the studio;
+    empty where the dataset or the run has no file.
+    """
+    digest = judge.study.meta.get("questions_sha256")
+    if judge.run.folder is None or not digest:
+        return ""
+    name = result_filter(judge.run.folder)
+    return grid_address(digest, [*keys, *((name, value) for value in NOT_RIGHT)])
+
+
+def _accuracy(cell: Cell, link: str) -> str:
     a = cell.accuracy
     behind = f"{number(a.share.n)} on {many(a.share.images, 'image')}"
     if a.none:
         return Styled(NONE, below=f"{UNANSWERED} of {behind}")
     read = f"; {percent(a.failed / a.share.n)} no answer" if a.failed else ""
-    return Styled(with_ends(a.share), below=f"{behind}{read}")
+    return Styled(with_ends(a.share), below=f"{behind}{read}", link=link)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from markupsafe import Markup
 
 from visualjudge.analysis.figure_text import (
@@ -87,6 +89,9 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     without a figure are only counted.
     """
     tables = []
+    alone = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
+    hidden = ["dimension"] if alone else []
+    keys = 1 if alone else 2
     for title, choices in (("Scores", False), ("Choices between two options", True)):
         own = [row for row in result.rows if row.dimension.endswith(CHOICES) == choices]
         figures = (
@@ -97,7 +102,11 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
         ]
         few = f"{many(len(own) - len(rows), 'row')} with too few items left out."
         notes = [INTERVALS, few] if len(rows) < len(own) else [INTERVALS]
-        tables += [grid(RATER, rows, title=title, notes=notes, keys=2)] if own else []
+        tables += (
+            [grid(RATER, rows, title=title, notes=notes, keys=keys, hidden=hidden)]
+            if own
+            else []
+        )
     several = [row for row in result.alpha if row.people > 1]
     without = [plain_name(row.dimension) for row in several if row.alpha is None]
     notes = (
@@ -105,11 +114,43 @@ def tables_of(result: PeopleAgreement) -> list[Table]:
     )
     rated = [row for row in several if row.alpha is not None]
     tables += (
-        [grid(ALPHA, rated, title="Do people agree?", notes=notes)] if several else []
+        [grid(ALPHA, rated, title="Do people agree?", notes=notes, hidden=hidden)]
+        if several
+        else []
     )
     title = "Could a judge replace people?"
-    tests = grid(ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=2)
+    tests = grid(
+        ALT_TEST, result.alt_test, title=title, notes=[OMEGA], keys=keys, hidden=hidden
+    )
     return [*tables, tests] if result.alt_test else tables
+
+
+def sentence(result: PeopleAgreement) -> str:
+    """Return how far people agree with each other, and each judge with them, over dimensions."""
+    parts = []
+    rows = [row for row in result.alpha if row.same is not None]
+    units = sum(row.units for row in rows)
+    if units:
+        same = sum((row.same or 0) * row.units for row in rows) / units
+        words = f"People give the same answer in {percent(same, 0)} of pairs of ratings"
+        known = [row.alpha for row in rows if row.alpha is not None]
+        if known:
+            ends = span(sorted({min(known), max(known)}))
+            words += f"; Krippendorff’s α {ends}"
+        parts.append(f"{words}.")
+    for name in dict.fromkeys(row.rater for row in result.rows if row.kind == "judge"):
+        rho = _mean_rho(row for row in result.rows if row.rater == name)
+        if rho is not None:
+            parts.append(f"{name} agrees with their mean with ρ {number(rho)}.")
+    ceiling = _mean_rho(row for row in result.rows if row.kind == "ceiling")
+    if ceiling is not None:
+        parts.append(f"One person agrees with the others with ρ {number(ceiling)}.")
+    return " ".join(parts)
+
+
+def _mean_rho(rows: Iterable[RaterRow]) -> float | None:
+    known = [row.spearman for row in rows if row.spearman is not None]
+    return sum(known) / len(known) if known else None
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
@@ -146,6 +187,7 @@ def html(result: PeopleAgreement) -> str:
         .render(
             style=Markup(page_style(asset("agreement.css"))),
             figure=agreement_figure(result),
+            sentence=sentence(result),
             tables=tables_of(result),
         )
     )

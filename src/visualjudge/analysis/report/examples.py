@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +13,16 @@ from pathlib import Path
 import polars as pl
 from PIL import Image
 
+from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import withheld
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study
+from visualjudge.core.addresses import question_address
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.jsons import Fields
-from visualjudge.core.records import LETTERS
+from visualjudge.core.records import LETTERS, Fault
 from visualjudge.prompts.spans import swapped
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
@@ -35,8 +39,13 @@ LONGEST_REPLY = 1500
 class Example:
     """One verdict with its question, letters and options (true scores and sources) in the order
     that the judge saw; ``images`` are captions and data URIs, None for one that cannot be read.
+
+    ``form`` says how the prompt describes predictions, ``legend`` are names and colours, ``faults``
+    what is wrong with each option and where. ``link`` opens the question in the studio, if the
+    dataset states its digest.
     """
 
+    id: str
     why: str
     task: str
     encoding: str
@@ -48,6 +57,10 @@ class Example:
     prompt: str
     reply: str
     images: tuple[tuple[str, str | None], ...]
+    form: str
+    legend: tuple[tuple[str, str], ...]
+    faults: tuple[tuple[str, str], ...]
+    link: str
 
 
 def _wrong(table: pl.DataFrame) -> pl.DataFrame:
@@ -139,22 +152,50 @@ def _example(study: Study, run: int, row: Fields, placed: Placed | None) -> Exam
     options = _options(
         row["scores"][::side], row["sources"][::side], scored=study.has_scores
     )
+    prompt = question.prompt if question else ""
+    stated = _value(row["text"], row["number"], turned=turned)
+    stored = placed.question if placed else None
+    faults = (stored.faults if stored else None) or ()
+    words = stored.prompt if stored else ""
+    digest = study.meta.get("questions_sha256")
     return Example(
+        row["id"],
         row["why"],
         row["task"],
         encoding_title(row["task"], row["encoding"]),
         row["image"],
         row["error_type"],
-        _value(row["text"], row["number"], turned=turned)
-        if row["usable"]
-        else "not read",
+        stated if row["usable"] else "not read",
         _value(row["answer"], row["truth"], turned=turned),
         ", ".join(f"{name}: {text}" for name, text in options.items() if text),
-        question.prompt if question else "",
+        prompt,
         reply[:LONGEST_REPLY] if isinstance(reply, str) else "",
         _images(placed.root, question.images, list(options))
         if placed and question
         else (),
+        next(iter(re.findall(r"^Format of predictions: (.*)$", words, re.M)), ""),
+        _legend(words),
+        tuple(zip(options, map(_places, faults[::side]), strict=False)),
+        question_address(digest, row["id"]) if digest else "",
+    )
+
+
+def _legend(prompt: str) -> tuple[tuple[str, str], ...]:
+    """Return the names and colours of the legends of all options."""
+    legends = " , ".join(re.findall(r"^Legend: (.*)$", prompt, re.MULTILINE))
+    named = re.findall(r"(?:^|, )([^,=]+) = [^,(]*\((#\w{6})\)", legends)
+    return tuple(dict.fromkeys((name.strip(), colour) for name, colour in named))
+
+
+def _places(faults: Sequence[Fault]) -> str:
+    """Return the kinds of the faults of one option, most frequent first, and where the heaviest is."""
+    if not faults:
+        return "nothing is wrong"
+    kinds = Counter(fault.kind for fault in faults).most_common()
+    words = ", ".join(f"{plain_name(kind)} {n}×" for kind, n in kinds)
+    left, top, right, bottom = max(faults, key=lambda fault: fault.weight).box
+    return (
+        f"{words}; the heaviest at x {left:.0f}–{right:.0f}, y {top:.0f}–{bottom:.0f}"
     )
 
 

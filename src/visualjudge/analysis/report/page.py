@@ -207,6 +207,7 @@ def context(
         "cite": "" if summary else cite(analysis),
         "table_links": links,
         "dataset_folder": without_place(analysis.dataset.path),
+        "studio": shlex.join(["visualjudge", "studio", *folders]),
         "command": shlex.join(
             ["visualjudge", "report", *folders, "--out", "report.html"]
         ),

@@ -12,7 +12,9 @@ from PIL import Image
 
 from visualjudge.analysis.plots.plot import page_style
 from visualjudge.apps.mmbench.scores import (
+    ABILITIES,
     Model,
+    block,
     column_names,
     lines,
     percent,
@@ -50,11 +52,32 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
         table_name=table.path.name,
         rules=models[0].evaluation.rules,
         columns=column_names(models),
+        opening=[_opening(model) for model in models],
+        abilities=_abilities(models),
         lines=list(lines(models)),
         without_reply=list(without_reply(models)),
         models=[_section(table, model, most) for model in models],
         most=most,
     )
+
+
+def _opening(model: Model) -> str:
+    """Return how often a model is right, beside a guess among the options of each row."""
+    numbers = block(model.evaluation.whole)
+    rows = [line.row for line in model.evaluation.rows if line.row.options]
+    right = f"{model.name} is right in {percent(numbers['accuracy'])}"
+    if numbers["accuracy_ci95"]:
+        low, high = numbers["accuracy_ci95"]
+        right += f" ({percent(low)} to {percent(high)})"
+    guess = sum(len(row.answer) / len(row.options) for row in rows) / max(1, len(rows))
+    return f"{right} of {numbers['n']:,} rows; a guess is right in {percent(guess)}."
+
+
+def _abilities(models: Sequence[Model]) -> str:
+    """Return what the abbreviated names of columns mean."""
+    names = column_names(models)
+    meant = {short: long.replace("_", " ") for long, short in ABILITIES.items()}
+    return ", ".join(f"{name}: {meant[name]}" for name in names if name in meant)
 
 
 def _section(
