@@ -80,8 +80,8 @@ OVER: dict[str, int] = {
     "replies": 850,
     "judges": 1500,
     "runs": 1400,
-    "analysis": 8540,
-    "apps": 6100,
+    "analysis": 8580,
+    "apps": 6220,
     "studio": 2600,
     "cli": 1750,
 }

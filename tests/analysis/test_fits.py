@@ -64,6 +64,19 @@ def test_errors_are_those_of_leaving_each_image_out(half: bool) -> None:
     assert (found.kish < 4) is half
 
 
+@pytest.mark.parametrize("each", [2, 3, 10])
+def test_errors_of_log_odds_are_those_of_leaving_each_image_out(each: int) -> None:
+    x, y, image = games(120, each)
+    found = fit(x, y, image)
+    without = [
+        fit(x[image != k], y[image != k], image[image != k]).coefficients
+        for k in np.unique(image)
+    ]
+    moved = (found.coefficients - np.array(without)) @ APART.T
+    exact = (moved**2).sum(0) * 119 / 120
+    assert found.variance(APART) == pytest.approx(exact, rel=0.02), "one step of Newton"
+
+
 def test_a_source_that_never_lost_has_a_finite_strength_and_an_honest_error() -> None:
     x, y, image = games(30)
     y = np.where(x[:, 0] > 0, 1.0, np.where(x[:, 0] < 0, 0.0, y))

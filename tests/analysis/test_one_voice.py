@@ -5,33 +5,50 @@ columns are exchanged.
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 
 from decided import World
-from visualjudge.analysis import analyse_study, study_of
+from judged_records import write_dataset, write_run
+from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.pairs_of_models import state_words
+from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures.accuracy import PAIRWISE
+from visualjudge.analysis.figures.ranking import opening_plot
 from visualjudge.analysis.figures.sources import SOURCES
 from visualjudge.analysis.load import without_order
+from visualjudge.analysis.plots.plot import LeftOut
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.separation import PairOfModels
-from visualjudge.core.records import Question, Verdict
+from visualjudge.apps.gate.check import compared
+from visualjudge.apps.gate.lock import accuracy_of, counted
+from visualjudge.core.records import Probe, Question, Verdict
 from visualjudge.core.seeding import rng_for
+from visualjudge.studio.app import create_app
+from visualjudge.studio.places import find_places
+from visualjudge.studio.site import Site
 
 STUDIES = int(os.environ.get("VISUALJUDGE_STUDIES", "24"))
 
 
-def drawn(seed: int) -> Analysis:
-    """A random study: models, images of unequal numbers of questions, one or two judges that err,
-    fail, tie and favour a model.
+Judged = dict[str, list[Verdict]]
+
+
+def drawn(seed: int) -> tuple[list[Question], Judged]:
+    """A random study: models, images of unequal numbers of questions, copies made by a probe, one
+    or two judges that err, fail, tie and favour a model.
     """
     rng = rng_for(seed, "one voice")
     models, images = int(rng.integers(2, 9)), int(rng.integers(8, 151))
@@ -42,10 +59,15 @@ def drawn(seed: int) -> Analysis:
         asked = [
             replace(q, image_id="image0000") if rng.random() < 0.4 else q for q in asked
         ]
-    judges = {}
-    for name in ("one", "two")[: int(rng.integers(1, 3))]:
-        judges[name] = list(_verdicts(asked, rng))
-    return analyse_study(study_of(asked, judges))
+    if rng.random() < 0.3:
+        asked += [_copy(question) for question in asked[:40]]
+    names = ("one", "two")[: int(rng.integers(1, 3))]
+    return asked, {name: list(_verdicts(asked, rng)) for name in names}
+
+
+def _copy(question: Question) -> Question:
+    probe = Probe("longer", "change", question.id, "the prompt", "answer")
+    return replace(question, id=f"{question.id}-longer", probe=probe)
 
 
 def _verdicts(asked: list[Question], rng: np.random.Generator) -> list[Verdict]:
@@ -73,13 +95,16 @@ def contradictions(analysis: Analysis) -> list[str]:
     card = card_of(analysis)
     stored = analysis.metrics["judges"]
     of_card = card.metrics["judges"]
-    found = []
+    found = [*_of_plot(card.judges), *_of_gate(analysis)]
     for k, judge in enumerate(card.judges):
         if stored[k]["answer"] != of_card[k]["answer"]:
             found.append("metrics.json and the card in JSON")
+        if stored[k]["answer"]["sentence"] not in judge.answer:
+            found.append("metrics.json and the sentence")
         found += _of_pairs(judge)
         found += _of_ranks(judge)
         found += _of_favour(judge)
+        found += _of_sentence(judge)
         (failed,) = (line for line in judge.checks if line.name == "failed")
         if failed.interval and "up to" in failed.why:
             end = f"{100 * failed.interval[1]:.1f} %"
@@ -130,6 +155,76 @@ def _of_pairs(judge: JudgeCard) -> list[str]:
     return found
 
 
+def _of_sentence(judge: JudgeCard) -> list[str]:
+    """What the sentence counts, and whether it may be so."""
+    models = judge.models
+    found, sentence = [], models.sentence
+    states = Counter(pair.state for pair in models.pairs)
+    separated = re.search(r"(\d+) of (\d+) pairs? (?:is|are) separated", sentence)
+    counts = states["right"], len(models.pairs)
+    if separated and tuple(map(int, separated.groups())) != counts:
+        found.append("the number of separated pairs and the sentence")
+    if models.state == "yes" and (states["wrong"] or states["undecided"]):
+        found.append("yes with a pair that is wrong or open")
+    if "too close, by truth as well" in sentence:
+        close = [pair for pair in models.pairs if pair.state == "close"]
+        apart = [p for p in close if p.judge_ci95 and p.judge_order]
+        found += ["too close, and separated"] if apart or not close else []
+    guesses = "no better than" in sentence
+    right = judge.result[PAIRWISE].accuracy.parsed.value or 0
+    if guesses and states["right"] and right > 0.8:
+        found.append("no better than chance, and right in four of five")
+    if models.resolution and f"from {percent(models.resolution, 0)}" not in sentence:
+        found += ["yes without the resolution"] if models.state == "yes" else []
+    ends = models.resolution, models.resolution_twice
+    if None not in ends and ends[1] > ends[0] + 1e-6:
+        found.append("a coarser resolution with twice the images")
+    return found
+
+
+NEXT = {"right": "right", "wrong": "wrong", "undecided": "open", "close": "close"}
+
+
+def _of_plot(judges: Sequence[JudgeCard]) -> list[str]:
+    """The ranks and signs of the first plot, and the pairs of each judge."""
+    plot = opening_plot(judges)
+    if isinstance(plot, LeftOut):
+        return ["pairs, and no plot"] if any(j.models.pairs for j in judges) else []
+    found = []
+    rows = [dict(zip(plot.columns, row, strict=True)) for row in plot.rows]
+    for judge in judges:
+        states = {frozenset((p.a, p.b)): p.state for p in judge.models.pairs}
+        sets = {name: ends for (_, name), ends in judge.models.rank_sets().items()}
+        own = [row for row in rows if row["judge"] == judge.judge]
+        for row in own:
+            if (row["best"], row["worst"]) != sets[row["model"]]:
+                found.append("ranks in the plot")
+        for row, below in pairwise(own):
+            state = states.get(frozenset((row["model"], below["model"])))
+            if row["next"] and state and row["next"] != NEXT.get(state, row["next"]):
+                found.append("a sign in the plot and the state of a pair")
+    return found
+
+
+def _of_gate(analysis: Analysis) -> list[str]:
+    """The gate's accuracy, and that unchanged answers hold."""
+    judge = analysis.judges[0]
+    share = judge[PAIRWISE].accuracy.share
+    table = counted(analysis)
+    own = accuracy_of(table)
+    found = []
+    if abs(own["value"] - share.value) > 1e-4 or own["images"] != share.images:
+        found.append("the gate's accuracy and the report's")
+    if own["ci95"] and share.interval:
+        apart = [abs(a - b) for a, b in zip(own["ci95"], share.interval, strict=True)]
+        found += ["the gate's interval and the report's"] if max(apart) > 1e-4 else []
+    asks = int(table["asks"].max())
+    unchanged = compared(table.with_columns(before="right"), asks, 0.1)
+    if (unchanged.state == "holds") is not (own["images"] >= 10):
+        found.append("unchanged answers and the gate")
+    return found
+
+
 def _of_ranks(judge: JudgeCard) -> list[str]:
     found, main = [], judge.system.main
     if main is None:
@@ -176,7 +271,35 @@ def _of_favour(judge: JudgeCard) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(STUDIES))
 def test_no_two_places_contradict_each_other(seed: int) -> None:
-    assert contradictions(drawn(seed)) == []
+    asked, judged = drawn(seed)
+    assert contradictions(analyse_study(study_of(asked, judged))) == []
+
+
+@pytest.mark.parametrize("seed", range(0, STUDIES, 8))
+def test_the_studio_counts_what_the_report_counts(tmp_path: Path, seed: int) -> None:
+    asked, judged = drawn(seed)
+    dataset = write_dataset(tmp_path / "ds", asked)
+    runs = [
+        write_run(tmp_path / "runs" / name, dataset, verdicts)
+        for name, verdicts in judged.items()
+    ]
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:8421")
+    home = plain(client.get("/").text)
+    slug = site.places.datasets[0].slug
+    page = plain(client.get(f"/d/{slug}/slices?by=task&type=pairwise").text)
+    for judge in analyse(runs).judges:
+        share = judge[PAIRWISE].accuracy.share
+        told = f"{100 * (share.value or 0):.1f} %"
+        assert f"{told} of {share.n:,}" in home
+        assert share.interval is not None
+        ends = "–".join(f"{100 * end:.1f}" for end in share.interval)
+        assert f"{told} {ends} of {share.n:,}" in page
+
+
+def plain(page: str) -> str:
+    """The text of a page."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).replace("&nbsp;", " ").split())
 
 
 # ---------------------------------------------------------------- letters

@@ -12,10 +12,8 @@ interval), or of two strengths (Bradley and Terry's model with errors clustered 
 their standard error is smaller, a test by image at 5 % does not reject them for this pair, and
 the pair's own questions do not prove the opposite.
 
-The resolution is the smallest win rate above ½ at which judge and truth would both separate a
-further pair, in the same order, in 80 % of studies. The judge's preference at a win rate comes from
-how often it is right by the difference of two predictions, over the differences that were seen,
-shifted; without differences of scores from how often it is right.
+The resolution (:mod:`visualjudge.analysis.resolution`) has the level of a pair that is clearer than
+the other open ones.
 
 Sources: Korn & Graubard 1998; Bradley & Terry 1952; Holm 1979; McNemar 1947; Lachin 2011 (sample
 sizes); Shaffer 1980 (directions after two-sided tests).
@@ -24,7 +22,6 @@ sizes); Shaffer 1980 (directions after two-sided tests).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -52,6 +49,13 @@ from visualjudge.analysis.estimate import (
     test,
 )
 from visualjudge.analysis.fits import Fit, fit
+from visualjudge.analysis.resolution import (
+    Skill,
+    Trial,
+    correlation,
+    resolution,
+    skill_of,
+)
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -61,14 +65,6 @@ Side = Literal["judge", "truth"]
 Ends = tuple[float, float]
 MOST_TIMES = 20
 """Maximum number of further images that is promised, in multiples of those that there are."""
-GROUP = 30
-MOST_GROUPS = 12
-"""Number of comparisons whose rate of right answers is one point of the judge's curve, and maximum
-number of points.
-"""
-WIDEST = 10.0
-"""Largest difference of two scores."""
-MOST_DIFFERENCES = 2000
 CAUTIOUS = 0.75
 """Number of standard errors by which the promise of further images stays below what was seen."""
 CHUNK = 512
@@ -274,8 +270,8 @@ def separate(rows: Comparisons) -> PairsOfModels:
     states = _states(judged, true, differ)
     means, mean_order = _mean_differences(cells)
     conflict = mean_order * true.order < 0
-    # the level that a further pair would have in Holm's procedure
-    tail = TAIL / (int((judged.order == 0).sum()) + 1)
+    # the level in Holm's procedure of a pair that is clearer than the other open ones
+    tail = TAIL / max(1, int((judged.order == 0).sum()))
     spread = _variance_per_image(judged, images)
     needed: list[tuple[int, int] | None] = [None] * len(images)
     for k in np.flatnonzero(states == "undecided"):
@@ -310,9 +306,11 @@ def separate(rows: Comparisons) -> PairsOfModels:
         for k, (a, b) in enumerate(twos.tolist())
     )
     typical = float(np.mean(images)) if images.size else 0.0
-    promise = _promise(cells, spread, _variance_per_image(true, images), tail)
-    once, points = promise(typical)
-    twice, _ = promise(2 * typical)
+    of_truth = _variance_per_image(true, images)
+    skill = _skill(cells)
+    trial = _trial(cells, spread, of_truth, tail)
+    once, points = resolution(skill, trial, typical)
+    twice, _ = resolution(skill, trial, 2 * typical)
     return PairsOfModels(
         pairs,
         once,
@@ -553,119 +551,38 @@ def _variance_per_image(found: Preferences, images: IntArray) -> float | None:
     return float(np.median(each[apart <= np.median(apart)]))
 
 
-Curve = Callable[[float], tuple[float, float, float]]
-"""Win rate by truth, the judge's preference, and the difference in points, at a number above 0."""
-
-
-def _curve(cells: Cells) -> tuple[Curve, float] | None:
-    """Return win rates and the judge's preferences by the mean difference of two models' scores, or
-    by the win rate where scores only say which is better, and the largest number to try. None
-    without a known better model.
-    """
-    rows = cells.rows
-    if _graded(rows.difference):
-        return _by_difference(rows), WIDEST
-    apart = np.isfinite(rows.truth) & (rows.truth != 0.5)
-    if not apart.any():
+def _trial(
+    cells: Cells,
+    judged: float | None,
+    true: float | None,
+    tail: float,
+) -> Trial | None:
+    """Return how a pair is tested; ``judged`` and ``true`` are the variances per image."""
+    if judged is None or true is None:
         return None
-    right = np.where(rows.truth > 0.5, rows.judge, 1 - rows.judge)[apart].mean()
-
-    def at(more: float) -> tuple[float, float, float]:
-        return 0.5 + more, 0.5 + (2 * float(right) - 1) * more, math.nan
-
-    return at, 0.5
-
-
-def _by_difference(rows: Comparisons) -> Curve:
-    """Return the curve by the mean difference: rates of right answers at differences of two
-    predictions, over differences that scatter around a mean as those seen do.
-    """
-    kept = np.isfinite(rows.difference) & np.isfinite(rows.judge)
-    difference = rows.difference[kept]
-    judge = rows.judge[kept]
-    pair = renumbered(rows.first[kept] * len(rows.names) + rows.second[kept])[1]
-    scatter = difference - (np.bincount(pair, difference) / np.bincount(pair))[pair]
-    scatter = np.sort(np.concatenate([scatter, -scatter]))
-    scatter = scatter[:: max(1, scatter.size // MOST_DIFFERENCES)]
-    apart = difference != 0
-    size = np.abs(difference[apart])
-    right = np.where(difference[apart] > 0, judge[apart], 1 - judge[apart])
-    groups = int(np.clip(size.size // GROUP, 1, MOST_GROUPS))
-    edges = np.quantile(size, np.linspace(0, 1, groups + 1)[1:-1])
-    group = renumbered(np.searchsorted(edges, size, side="left"))[1]
-    count = np.bincount(group)
-    sizes = np.concatenate([[0.0], np.bincount(group, size) / count])
-    rates = np.concatenate([[0.5], np.bincount(group, right) / count])
-
-    def at(mean: float) -> tuple[float, float, float]:
-        moved = mean + scatter
-        share = np.interp(np.abs(moved), sizes, rates)
-        judged = np.where(moved >= 0, share, 1 - share).mean()
-        return float(((np.sign(moved) + 1) / 2).mean()), float(judged), mean
-
-    return at
-
-
-def _promise(
-    cells: Cells, judged: float | None, true: float | None, tail: float
-) -> Callable[[float], tuple[float | None, float | None]]:
-    """Return the function of a number of images that finds the smallest win rate, and difference
-    in points, at which judge and truth both separate a further pair with the stated power.
-    ``judged`` and ``true`` are the variances per image.
-    """
-    curve = _curve(cells)
-    shared = _correlation(cells)
-
-    def smallest(images: float) -> tuple[float | None, float | None]:
-        if curve is None or judged is None or true is None or images < LEAST_IMAGES:
-            return None, None
-        at, most = curve
-        reach = float(t_isf(tail, images - 1))
-
-        def beyond(preference: float, variance: float) -> float:
-            spread = max(variance * preference * (1 - preference), 1e-12)
-            # half a case, as in the exact test of a share
-            above = preference - 0.5 - variance / (2 * images)
-            return above * math.sqrt(images / spread) - reach
-
-        def power(number: float) -> float:
-            truth, judge, _ = at(number)
-            of_judge = beyond(judge, judged)
-            of_truth = beyond(truth, true)
-            rest = (of_truth + shared * NODES) / math.sqrt(1 - shared**2)
-            return float(((of_judge + NODES > 0) * special.ndtr(rest)).mean())
-
-        low = 0.0
-        high = most
-        if power(high) < POWER:
-            return None, None
-        while high - low > most / 2000:
-            middle = (low + high) / 2
-            if power(middle) < POWER:
-                low = middle
-            else:
-                high = middle
-        truth, _, points = at(high)
-        return truth, None if math.isnan(points) else points
-
-    return smallest
-
-
-NODES = special.ndtri((np.arange(400) + 0.5) / 400)
-"""Quantiles of the normal distribution, over which a power is averaged."""
-
-
-def _correlation(cells: Cells) -> float:
-    """Return the correlation of judge and truth over images within pairs, 0 … 0.99."""
     known = np.isfinite(cells.judge) & np.isfinite(cells.truth)
     pair = renumbered(cells.pair[known])[1]
-    count = np.maximum(np.bincount(pair), 1)
-    judge, truth = (
-        values - (np.bincount(pair, values) / count)[pair]
-        for values in (cells.judge[known], cells.truth[known])
-    )
-    below = float(np.sqrt((judge @ judge) * (truth @ truth)))
-    return min(max(float(judge @ truth) / below, 0.0), 0.99) if below > 0 else 0.0
+    shared = correlation(cells.judge[known], cells.truth[known], pair)
+    return Trial(judged, true, shared, tail)
+
+
+def _skill(cells: Cells) -> Skill | None:
+    """Return the judge's rates of right answers; several comparisons of two models on one image
+    weigh as one.
+    """
+    rows = cells.rows
+    graded = _graded(rows.difference)
+    difference = rows.difference if graded else 2 * rows.truth - 1
+    known = np.isfinite(difference) & np.isfinite(rows.judge)
+    two = rows.first[known] * len(rows.names) + rows.second[known]
+    pair = renumbered(two)[1]
+    image = rows.image[known].astype(np.int64)
+    cell = renumbered(pair * (int(image.max(initial=0)) + 1) + image)[1]
+    cases = 1 / np.bincount(cell)[cell]
+    judge = rows.judge[known]
+    first_better = difference[known] > 0
+    right = np.where(first_better, judge, 1 - judge)
+    return skill_of(difference[known], right, cases, pair, graded=graded)
 
 
 def _further_images(

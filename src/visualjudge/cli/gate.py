@@ -18,6 +18,7 @@ from visualjudge.core.outputs import OutputFile
 if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check
     from visualjudge.apps.gate.lock import Lock
+    from visualjudge.apps.gate.score_lock import ScoreLock
     from visualjudge.dataset.folder import Dataset
 
 LockFile = Annotated[
@@ -49,8 +50,18 @@ def write(
     """
     from visualjudge.apps.gate.check import LEAST_IMAGES
     from visualjudge.apps.gate.lock import lock_of
+    from visualjudge.apps.gate.score_lock import score_lock_of
 
     analysis, questions = _read(run, dataset)
+    named = set(analysis.study.joined[0]["kind"].cast(str))
+    of_scores = None
+    if "pairwise" not in named:
+        of_scores = score_lock_of(analysis, run, questions)
+    if of_scores is not None:
+        of_scores.write(out)
+        print(f"{out}: {len(of_scores.scores)} scores, answer {of_scores.answer}")
+        following("gate", "check", run, "--lock", out)
+        return
     lock = lock_of(analysis, run, questions)
     lock.write(out)
     print(
@@ -79,9 +90,9 @@ def check(
         ),
     ] = 0.1,
     max_calls: Annotated[
-        int | None,
+        int,
         typer.Option(min=1, help="Most calls that the lock may ask for.", metavar="N"),
-    ] = None,
+    ] = 10_000,
     junit: Annotated[OutputFile | None, output("JUnit XML to write.")] = None,
     summary: Annotated[OutputFile | None, output("Markdown to write.")] = None,
 ) -> None:
@@ -93,26 +104,28 @@ def check(
     """
     from visualjudge.apps.gate import results
     from visualjudge.apps.gate.check import check_run
-    from visualjudge.apps.gate.lock import read_lock
+    from visualjudge.apps.gate.score_lock import ScoreLock, check_scores, read_any_lock
     from visualjudge.dataset.folder import load_dataset
 
     if (run is None) == (model.model is None or dataset is None):
         raise UsageError("name a run, or --dataset and --model, to check")
-    locked = read_lock(lock)
+    locked = read_any_lock(lock)
+    of_scores = isinstance(locked, ScoreLock)
     if run is not None:
-        found = check_run(locked, *_read(run, dataset), tolerance)
+        checking = check_scores if of_scores else check_run
+        found = checking(locked, *_read(run, dataset), tolerance)  # type: ignore[arg-type]
     else:
         assert dataset is not None
-        first = locked.asks * len(locked.canaries)
+        first = locked.asks * (0 if of_scores else len(locked.canaries))  # type: ignore[union-attr]
         calls = first + locked.asks * locked.questions["number"]
-        say(
-            f"the lock asks for {first:,} calls, and {calls:,} if the canaries do not decide"
-        )
-        if max_calls is not None and calls > max_calls:
+        few = f"{first:,} calls, and {calls:,} if the canaries do not decide"
+        say(f"the lock asks for {f'{calls:,} calls' if of_scores else few}")
+        if calls > max_calls:
             raise UsageError(
                 f"--max-calls: {max_calls:,} are fewer than {calls:,} calls"
             )
-        found = _of_model(locked, model, load_dataset(dataset), tolerance)
+        asking = _scores_of_model if of_scores else _of_model
+        found = asking(locked, model, load_dataset(dataset), tolerance)  # type: ignore[arg-type]
     print(results.text(found))
     write_to(junit, results.junit(found))
     page = results.markdown(found, locked)
@@ -172,7 +185,29 @@ def _of_model(
         return check_run(lock, analyse([whole]), dataset, tolerance)
 
 
-def _judged(lock: Lock, model: ModelOptions, dataset: Dataset, out: Path) -> Path:
+def _scores_of_model(
+    lock: ScoreLock, model: ModelOptions, dataset: Dataset, tolerance: float
+) -> Check:
+    """Ask all questions of a lock of scores."""
+    from visualjudge.analysis.analysing import analyse
+    from visualjudge.apps.gate.score_lock import check_scores
+    from visualjudge.options import Choice
+
+    asked = tuple(
+        question.id
+        for question in dataset
+        if question.question_type == "scoring"
+        and (question.probe is None or question.probe.design == "control")
+    )
+    with TemporaryDirectory(prefix="visualjudge-gate-") as scratch:
+        whole = dataset.choose(Choice(ids=asked))
+        run = _judged(lock, model, whole, Path(scratch, "all"))
+        return check_scores(lock, analyse([run]), dataset, tolerance)
+
+
+def _judged(
+    lock: Lock | ScoreLock, model: ModelOptions, dataset: Dataset, out: Path
+) -> Path:
     from visualjudge.apps.frontdoor.judge import judge
 
     parameters = {**(lock.judge.get("parameters") or {}), **lock.judge}

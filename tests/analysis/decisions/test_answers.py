@@ -196,7 +196,12 @@ FEW, NEAR = (
             "visualjudge report",
         ),
         (THREE, choices_of(THREE, 0.05), "no better than chance", "Ask another judge"),
-        (FEW[:1], choices_of(FEW[:1], 1.0), "1 of at least 10", "visualjudge plan"),
+        (
+            FEW[:1],
+            choices_of(FEW[:1], 1.0),
+            "1 image, and at least 10",
+            "visualjudge plan",
+        ),
     ],
     ids=[
         "few images",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from visualjudge.analysis.estimate import gap_ends, ratio
 from visualjudge.analysis.results import Analysis
 from visualjudge.apps.gate.lock import (
     Lock,
+    Questions,
     counted,
     identity_of,
     questions_of,
@@ -74,14 +75,25 @@ class Check:
         return STATUS[self.state]
 
 
+class Tested(Protocol):
+    """What every lock says of the judge and of what was asked."""
+
+    @property
+    def tool(self) -> str: ...
+    @property
+    def judge(self) -> Fields: ...
+    @property
+    def questions(self) -> Questions: ...
+
+
 def changes(
-    lock: Lock, judge: Fields, questions: Fields | None = None
+    lock: Tested, judge: Fields, questions: Fields | None = None
 ) -> tuple[str, ...]:
     """Return what differs from the lock, in sentences; ``questions`` None: not looked at."""
     return tuple(_changes(lock, judge, questions))
 
 
-def _changes(lock: Lock, judge: Fields, questions: Fields | None) -> Iterator[str]:
+def _changes(lock: Tested, judge: Fields, questions: Fields | None) -> Iterator[str]:
     if lock.tool != __version__:
         yield f"the tool was visualjudge {lock.tool}, is {__version__}"
     for name, text in JUDGE.items():

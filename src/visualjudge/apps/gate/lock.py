@@ -26,7 +26,7 @@ from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.outputs import OutputFile
 from visualjudge.core.records import Question
 from visualjudge.core.seeding import rng_for
-from visualjudge.core.typed_records import record_of
+from visualjudge.core.typed_records import Record, record_of
 from visualjudge.core.yamls import read_yaml
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import spans_of
@@ -107,8 +107,8 @@ class Lock:
         )
 
 
-def read_lock(path: Path) -> Lock:
-    """Read a lock file.
+def content_of(path: Path) -> tuple[str, Fields]:
+    """Return the format that a lock file states, and the rest of its content.
 
     Raises
     ------
@@ -116,18 +116,46 @@ def read_lock(path: Path) -> Lock:
         If the file cannot be read, or is not a lock file.
     """
     content = read_yaml(path)
-    hint = f"{path}: is not a file of `visualjudge gate write`"
-    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-        raise DataError(f"{hint}: format must be {FORMAT!r}")
-    try:
-        plain = orjson.dumps(content)
-    except TypeError as error:  # such as a number of more than 64 bits
-        raise DataError(f"{hint}: {error}") from None
-    lock = record_of(Lock, plain, hint)
+    stated = content.pop("format", None) if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(stated, str):
+        raise DataError(f"{path}: {NOT_A_LOCK}: format must be {FORMAT!r}")
+    return stated, content
+
+
+def read_lock(path: Path) -> Lock:
+    """Read a lock file of pairwise questions.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or is not such a lock file.
+    """
+    stated, content = content_of(path)
+    if stated != FORMAT:
+        raise DataError(f"{path}: {NOT_A_LOCK}: format must be {FORMAT!r}")
+    lock: Lock = validated(Lock, content, path)
     wrong = next(chain(_in_answers(lock), _in_canaries(lock)), None)
     if wrong is not None:
-        raise DataError(f"{hint}, or was changed: {wrong}")
+        raise DataError(f"{path}: {NOT_A_LOCK}, or was changed: {wrong}")
     return lock
+
+
+NOT_A_LOCK = "is not a file of `visualjudge gate write`"
+
+
+def validated(kind: type[Record], content: Fields, path: Path) -> Record:
+    """Return the record of a lock file's content.
+
+    Raises
+    ------
+    DataError
+        If a field is not what it must be.
+    """
+    hint = f"{path}: {NOT_A_LOCK}"
+    try:
+        return record_of(kind, orjson.dumps(content), hint)
+    except TypeError as error:  # such as a date, or a number of more than 64 bits
+        raise DataError(f"{hint}: {error}") from None
 
 
 def _in_answers(lock: Lock) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from visualjudge.apps.gate.check import Check
 from visualjudge.apps.gate.lock import Lock, TaskAccuracy
+from visualjudge.apps.gate.score_lock import ScoreLock
 from visualjudge.core.escaping import for_html, for_markdown
 
 SIGNS = {"holds": "✅", "broken": "❌", "can't tell": "❔", "stale": "⚠️"}
@@ -18,16 +19,19 @@ def text(check: Check) -> str:
     )
 
 
-def markdown(check: Check, lock: Lock) -> str:
+def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     """Return a summary for a pull request."""
     return "\n".join(_markdown(check, lock)) + "\n"
 
 
-def _markdown(check: Check, lock: Lock) -> Iterator[str]:
+def _markdown(check: Check, lock: Lock | ScoreLock) -> Iterator[str]:
     yield f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n"
     yield from (f"- {for_markdown(reason)}" for reason in check.reasons)
     model = for_markdown(str(lock.judge.get("model")))
     yield f"\nLocked: {model}, answer **{for_markdown(lock.answer)}**\n"
+    if isinstance(lock, ScoreLock):
+        yield f"{len(lock.scores)} scores"
+        return
     yield "| Task | Answer | Accuracy | 95 % | Questions | Images |\n|---|---|---:|---|---:|---:|"
     whole: TaskAccuracy = {"answer": lock.answer, **lock.accuracy}
     for task, row in {"all": whole, **lock.tasks}.items():

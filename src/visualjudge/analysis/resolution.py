@@ -1,0 +1,203 @@
+"""The resolution of a judge: the smallest win rate above ½ at which judge and truth would both
+separate a pair of models, in the same order, in 80 % of studies.
+
+How often the judge prefers the better of two predictions rises with their difference in score:
+½ + (½ − lapse) · erf(difference / scale). The study leaves several rates possible; each has its
+likelihood as a weight, and the power is averaged over them. A promise that only the most probable
+rate would keep is none. The judge's preference at a win rate is that rate, averaged over the
+differences that were seen, shifted. Without differences of scores it is how often the judge is
+right.
+
+A preference is proven where the test of the study would prove it: Korn and Graubard's, with the
+variance that an image contributes to the preferences seen, at the level that Holm's procedure leaves
+to a pair that is clearer than the other open ones.
+
+Sources: Wichmann & Hill 2001 (lapses); O'Hagan, Stevens & Campbell 2005 (power averaged over what is
+not known); Lachin 2011.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from visualjudge.analysis.estimate import (
+    LEAST_IMAGES,
+    POWER,
+    Spread,
+    divided,
+    share_test,
+)
+from visualjudge.core.records import FloatArray, IntArray
+
+WIDEST = 10.0
+"""Largest difference of two scores."""
+MOST_DIFFERENCES, MOST_BINS = 300, 40
+LAPSES = np.linspace(0, 0.5, 41)
+SCALES = np.geomspace(0.02, 8, 20)
+"""Scales to try, in medians of the differences."""
+IMPROBABLE = 0.02
+"""Likelihood of a rate, relative to the largest, below which it is left out."""
+NODES = special.ndtri((np.arange(80) + 0.5) / 80)
+"""Quantiles of the normal distribution, over which a power is averaged."""
+STEPS = 11
+PREFERENCES = np.linspace(0.5, 1, 501)
+
+
+@dataclass(frozen=True, eq=False)
+class Skill:
+    """Possible rates of right answers (G,) of a judge and their weights, which sum to 1.
+
+    ``scatter`` (D,) are the differences of two predictions about the mean of their models; None
+    where only the better one is known: then ``scale`` is not used.
+    """
+
+    weight: FloatArray
+    lapse: FloatArray
+    scale: FloatArray
+    scatter: FloatArray | None
+
+    @property
+    def most(self) -> float:
+        """The largest number to try in :meth:`at`."""
+        return 0.5 if self.scatter is None else WIDEST
+
+    def at(self, number: float) -> tuple[float, FloatArray, float]:
+        """Return the win rate by truth, the judge's preferences (G,), and the difference of two
+        models in points, at a mean difference of their scores of ``number``; or, where only the
+        better prediction is known, at a win rate of ½ + ``number``.
+        """
+        if self.scatter is None:
+            return 0.5 + number, 0.5 + (1 - 2 * self.lapse) * number, math.nan
+        moved = number + self.scatter
+        signed = special.erf(moved / self.scale[:, None]).mean(1)
+        truth = float(((np.sign(moved) + 1) / 2).mean())
+        return truth, 0.5 + (0.5 - self.lapse) * signed, number
+
+
+def skill_of(
+    difference: FloatArray,
+    right: FloatArray,
+    cases: FloatArray,
+    pair: IntArray,
+    *,
+    graded: bool,
+) -> Skill | None:
+    """Return the rates that R comparisons leave possible; None without a known better prediction.
+
+    Parameters
+    ----------
+    difference
+        (R,) the first score less the second.
+    right
+        (R,) the judge's preference for the better prediction, 0 … 1.
+    cases
+        (R,) the weight of each comparison in independent cases.
+    pair
+        (R,) the pair of models.
+    graded
+        Whether differences say more than which prediction is better.
+    """
+    apart = difference != 0
+    if not apart.any():
+        return None
+    size = np.abs(difference[apart])
+    edges = np.quantile(size, np.linspace(0, 1, MOST_BINS + 1)[1:-1])
+    bin_of = np.searchsorted(edges, size, side="left")
+    count = np.bincount(bin_of, cases[apart], MOST_BINS)
+    hits = np.bincount(bin_of, cases[apart] * right[apart], MOST_BINS)
+    total = np.bincount(bin_of, cases[apart] * size, MOST_BINS)
+    known = count > 0
+    scales = SCALES * float(np.median(size)) if graded else np.array([1e-9])
+    lapse, scale = (grid.ravel() for grid in np.meshgrid(LAPSES, scales))
+    rise = special.erf(total[known] / count[known] / scale[:, None])
+    rate = np.clip(0.5 + (0.5 - lapse[:, None]) * rise, 1e-4, 1 - 1e-4)
+    likelihood = np.log(rate) @ hits[known]
+    likelihood += np.log(1 - rate) @ (count - hits)[known]
+    weight = np.exp(likelihood - likelihood.max())
+    kept = weight >= IMPROBABLE
+    scatter = None
+    if graded:
+        means = np.bincount(pair, difference) / np.bincount(pair)
+        scatter = difference - means[pair]
+        scatter = np.sort(np.concatenate([scatter, -scatter]))
+        scatter = scatter[:: max(1, scatter.size // MOST_DIFFERENCES)]
+    return Skill(weight[kept] / weight[kept].sum(), lapse[kept], scale[kept], scatter)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """How the preferences of judge and truth for one of two models are tested.
+
+    ``judge`` and ``truth`` are the variances that one image contributes to a preference, over
+    p(1 − p), ``shared`` their correlation over images, and ``tail`` the level of one side.
+    """
+
+    judge: float
+    truth: float
+    shared: float
+    tail: float
+
+    def power(self, skill: Skill, number: float, images: float) -> float:
+        """Return how often judge and truth both separate a pair, averaged over the skill."""
+        rate, preferred, _ = skill.at(number)
+        of_judge = self._beyond(preferred, self.judge, images)[:, None]
+        of_truth = self._beyond(np.array([rate]), self.truth, images)
+        rest = (of_truth + self.shared * NODES) / math.sqrt(1 - self.shared**2)
+        both = (of_judge + NODES > 0) * special.ndtr(rest)
+        return float(skill.weight @ both.mean(1))
+
+    def _beyond(
+        self, preference: FloatArray, variance: float, images: float
+    ) -> FloatArray:
+        """Return how far preferences (G,) lie above the smallest that is proven, in standard
+        errors.
+        """
+        cases = images / variance
+        kept = np.clip(preference, 0, 1 - 0.5 / cases)
+        spread = variance * PREFERENCES * (1 - PREFERENCES) / images
+        many = np.full(PREFERENCES.size, float(images))
+        found = Spread(spread, many.astype(np.int64), many)
+        p = share_test(PREFERENCES, found, np.full(PREFERENCES.size, np.inf))
+        proven = PREFERENCES[p <= 2 * self.tail]
+        least = float(proven.min()) if proven.size else 1.0
+        # half a case: preferences come in steps of one
+        wins = np.minimum(cases * least + 0.5, cases)
+        share = special.betainc(wins, cases - wins + 1, kept)
+        return np.asarray(special.ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
+
+
+def resolution(
+    skill: Skill | None, trial: Trial | None, images: float
+) -> tuple[float | None, float | None]:
+    """Return the smallest win rate that is separated with the stated power on so many images, and
+    the difference in points; None if none is.
+    """
+    if skill is None or trial is None or images < LEAST_IMAGES:
+        return None, None
+    low = 0.0
+    high = skill.most
+    if trial.power(skill, high, images) < POWER:
+        return None, None
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if trial.power(skill, middle, images) < POWER:
+            low = middle
+        else:
+            high = middle
+    rate, _, points = skill.at(high)
+    return rate, None if math.isnan(points) else points
+
+
+def correlation(judge: FloatArray, truth: FloatArray, pair: IntArray) -> float:
+    """Return the correlation of judge and truth over images within pairs, 0 … 0.99."""
+    count = np.maximum(np.bincount(pair), 1)
+    of_judge = judge - divided(np.bincount(pair, judge), count)[pair]
+    of_truth = truth - divided(np.bincount(pair, truth), count)[pair]
+    below = float(np.sqrt((of_judge @ of_judge) * (of_truth @ of_truth)))
+    if below <= 0:
+        return 0.0
+    return min(max(float(of_judge @ of_truth) / below, 0.0), 0.99)

@@ -1,0 +1,235 @@
+"""A lock of scoring questions: the judge's scores, and whether they are still as close to the truth.
+
+Two figures are compared question by question, with images as the unit: the mean absolute difference
+from the true scores, and the rank correlation with them. The gate is broken if one of them is worse
+beyond chance (one-sided, 1.5 % for both together) by more than half of the tolerance, and holds if a
+loss of the tolerance is excluded of both (one-sided, 95 %). A tolerance of .1 is 1 point of the mean
+difference and .1 of the correlation. A failed reply counts as the farthest score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+import yaml
+from pydantic import Field
+
+from visualjudge import __version__
+from visualjudge.analysis.estimate import Spread, ratio, spread, sums, t_isf
+from visualjudge.analysis.report.card import card_of
+from visualjudge.analysis.results import Analysis
+from visualjudge.analysis.statistics.correlation import left_out, weighted_spearman
+from visualjudge.analysis.statistics.score_agreement import image_groups
+from visualjudge.apps.gate.check import EXCLUDED, LEAST_IMAGES, WORSE, Check, changes
+from visualjudge.apps.gate.lock import (
+    Lock,
+    Questions,
+    content_of,
+    identity_of,
+    questions_of,
+    read_lock,
+    validated,
+)
+from visualjudge.core.errors import DataError
+from visualjudge.core.jsons import Fields
+from visualjudge.core.outputs import OutputFile
+from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.dataset.folder import Dataset
+from visualjudge.runs.folder import RunFolder
+
+FORMAT = "visualjudge gate of scores 1"
+TOP = 10.0
+Score = Annotated[float, Field(ge=0, le=TOP)]
+
+
+@dataclass(frozen=True)
+class ScoreLock:
+    """The content of a lock of scores: ``scores`` are the means of the usable replies to each
+    question, in the order of their ids; None where none was usable.
+    """
+
+    tool: str
+    judge: Fields
+    questions: Questions
+    answer: str
+    asks: Annotated[int, Field(ge=1)]
+    scores: Annotated[list[Score | None], Field(min_length=1)]
+
+    def write(self, out: OutputFile) -> None:
+        """Write the file."""
+        content = {"format": FORMAT, **asdict(self)}
+        out.write(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+    @property
+    def calls(self) -> int:
+        """Number of calls that ask all of its questions."""
+        return self.asks * len(self.scores)
+
+
+def read_any_lock(path: Path) -> Lock | ScoreLock:
+    """Read a lock file, of pairs or of scores.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or is not a lock file.
+    """
+    stated, content = content_of(path)
+    if stated != FORMAT:
+        return read_lock(path)
+    lock: ScoreLock = validated(ScoreLock, content, path)
+    if lock.questions["number"] != len(lock.scores):
+        number = lock.questions["number"]
+        raise DataError(
+            f"{path}: scores: must be {number}, one a question, got {len(lock.scores)}"
+        )
+    return lock
+
+
+def scored(analysis: Analysis) -> pl.DataFrame:
+    """Return the scoring questions of a study's first run with a true score: ``id``, ``image``,
+    ``truth``, the mean ``score`` (null without a usable reply), and the number of replies ``asks``;
+    sorted by id. Empty if it has none.
+    """
+    run = analysis.study.joined[0]
+    table = run.filter((pl.col("kind") == "scoring") & pl.col("truth").is_not_null())
+    ids = analysis.study.questions.select("question", "id")
+    usable = pl.when("usable").then("number")
+    return (
+        table.group_by("question")
+        .agg(
+            pl.col("image").first().cast(pl.String),
+            pl.col("truth").first().cast(pl.Float64),
+            score=usable.mean(),
+            asks=pl.len(),
+        )
+        .join(ids, on="question")
+        .sort("id")
+    )
+
+
+def score_lock_of(
+    analysis: Analysis, folder: Path, dataset: Dataset
+) -> ScoreLock | None:
+    """Return the lock of a finished run of scores; None if it has no scoring questions.
+
+    Raises
+    ------
+    DataError
+        If the run is unfinished.
+    """
+    table = scored(analysis)
+    if table.is_empty():
+        return None
+    if analysis.study.runs[0].unfinished or table["asks"].n_unique() > 1:
+        raise DataError(
+            f"{folder}: must be a finished run; visualjudge judge … --resume goes on"
+        )
+    means = table["score"].round(4).to_list()
+    return ScoreLock(
+        __version__,
+        identity_of(RunFolder(folder)),
+        questions_of(dataset, table["id"]),
+        card_of(analysis).judges[0].verdict,
+        int(table["asks"][0]),
+        means,
+    )
+
+
+def check_scores(
+    lock: ScoreLock, analysis: Analysis, dataset: Dataset, tolerance: float
+) -> Check:
+    """Check a finished run of all questions of the lock."""
+    run = analysis.study.runs[0]
+    if run.folder is None:
+        raise DataError("the run must have a folder")
+    table = scored(analysis)
+    questions = None if run.unfinished else questions_of(dataset, table["id"])
+    differ = changes(lock, identity_of(RunFolder(run.folder)), questions)
+    if differ:
+        return Check("stale", differ)
+    others = table.filter(pl.col("asks") != lock.asks).height
+    if run.unfinished or others or table.height != len(lock.scores):
+        uneven = f"{run.folder}: not every question has {lock.asks} verdicts"
+        return Check("can't tell", (run.unfinished or uneven,))
+    before = pl.Series("before", lock.scores, dtype=pl.Float64)
+    return compared_scores(table.with_columns(before), tolerance)
+
+
+def compared_scores(table: pl.DataFrame, tolerance: float) -> Check:
+    """Compare scores ``before`` and now (``score``) with the ``truth``, by ``image``."""
+    columns = ("truth", "before", "score")
+    truth, before, now = (table[name].to_numpy().astype(float) for name in columns)
+    image = table["image"].rank("dense").to_numpy().astype(np.int64)
+    groups = image_groups(image)
+    images = int(groups.max()) + 1
+    asked = table.height, images
+    moved = float(np.nanmean(np.abs(now - before))) if np.isfinite(now).any() else TOP
+    about = (
+        f"scores differ by {moved:.2f} points on average on {table.height} questions"
+    )
+    if images >= LEAST_IMAGES and np.array_equal(before, now, equal_nan=True):
+        same = f"{about}: no question has another score"
+        return Check("holds", (same,), 0.0, 0.0, 0.0, *asked)
+    cost = _error(now, truth) - _error(before, truth)
+    cases = sums(groups, np.ones(groups.size), images)
+    nearer = ratio(sums(groups, -cost, images), cases)
+    order = _order_change(before, now, truth, groups)
+    reasons = [about]
+    states = []
+    named = (
+        ("their mean error", -1.0, nearer, tolerance * TOP),
+        ("their rank correlation with the truth", 1.0, order, tolerance),
+    )
+    for name, sign, (value, found), allowed in named:
+        change = float(value[0])
+        error = float(np.sqrt(found.variance[0]))
+        freedom = float(found.df[0])
+        best = change + float(t_isf(WORSE / 2, freedom)) * error
+        worst = change - float(t_isf(EXCLUDED, freedom)) * error
+        state = "can't tell"
+        if best < 0 and change < -allowed / 2:
+            state = "broken"
+        elif worst > -allowed and images >= LEAST_IMAGES:
+            state = "holds"
+        states.append(state)
+        text = {
+            "broken": "worse beyond chance",
+            "holds": f"a loss of {allowed:g} is excluded",
+        }.get(state, f"a loss of {allowed:g} cannot be excluded")
+        reasons.append(f"{name} changed by {sign * change:+.2f}: {text}")
+    if "broken" in states:
+        return Check("broken", tuple(reasons), None, None, None, *asked)
+    sure = set(states) == {"holds"}
+    return Check(
+        "holds" if sure else "can't tell", tuple(reasons), None, None, None, *asked
+    )
+
+
+def _error(score: FloatArray, truth: FloatArray) -> FloatArray:
+    """Return how far scores are from the truth; without one, the farthest."""
+    farthest = np.maximum(truth, TOP - truth)
+    return np.where(np.isfinite(score), np.abs(score - truth), farthest)
+
+
+def _order_change(
+    before: FloatArray, now: FloatArray, truth: FloatArray, groups: IntArray
+) -> tuple[FloatArray, Spread]:
+    """Return by how much the rank correlation with the truth rose, and its spread by leaving out
+    images; NaN where it is undefined.
+    """
+    known = np.isfinite(before) & np.isfinite(now)
+    own = image_groups(groups[known]) if known.any() else np.zeros(0, dtype=np.int64)
+    if own.size < 3:
+        return np.array([np.nan]), Spread(*(np.full(1, np.nan) for _ in range(3)))
+    rho = [
+        left_out(scores[known], truth[known], own, weighted_spearman)
+        for scores in (before, now)
+    ]
+    value = np.array([rho[1][0] - rho[0][0]])
+    far = value - (rho[1][1] - rho[0][1])
+    return value, spread(far, np.bincount(own).astype(float))
