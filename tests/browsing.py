@@ -171,8 +171,8 @@ class Studio:
         self.process.wait()
 
 
-def faults(browser: Browser, axe: str) -> list[str]:
-    """Violations on the page of any level, as axe-core names them."""
+def faults(browser: Browser, axe: str, *, serious: bool = False) -> list[str]:
+    """Violations on the page of any level, or the serious ones, as axe-core names them."""
     browser.js(axe)
     found = browser.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
@@ -181,4 +181,9 @@ def faults(browser: Browser, axe: str) -> list[str]:
         axe.run({resultTypes: ['violations']}).then((r) =>
             done(r.violations.map((v) => [v.impact, `${v.id}: ${where(v).join(" | ")}`])));"""
     )
-    return [f"{impact}: {text}" for impact, text in found]
+    levels = (
+        ("serious", "critical")
+        if serious
+        else ("minor", "moderate", "serious", "critical")
+    )
+    return [f"{impact}: {text}" for impact, text in found if impact in levels]

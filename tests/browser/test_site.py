@@ -76,7 +76,7 @@ def test_no_page_has_a_serious_accessibility_fault(
     found = {}
     for page in pages if theme == "light" else sorted(kinds & set(pages)):
         browser.open(f"{address}/{page}")
-        if wrong := faults(browser, axe):
+        if wrong := faults(browser, axe, serious=True):
             found[page] = wrong
     assert found == {}
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
@@ -21,6 +22,7 @@ from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Fault, Probe, Question, Verdict
 from visualjudge.prompts.rubric import rubric_of
 from visualjudge.studio import verdicts as verdicts_module
+from visualjudge.studio.app import MOST_REPLIES, create_app
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
@@ -193,3 +195,19 @@ def test_the_studio_counts_what_the_report_counts_of_what_is_read(
     for path, content in whole.items():
         path.write_bytes(content)
     _same(site.shelf(site.places.datasets[0].slug))
+
+
+def test_failed_replies_are_listed_by_the_causes_that_the_report_counts(
+    home: Path,
+) -> None:
+    site = Site(find_places([home]), home / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    place, run = site.shelf(site.places.datasets[0].slug).runs[0]
+    table = load_study([place.root]).joined[0]
+    causes = Counter(table.filter(~pl.col("usable"))["cause"].cast(pl.String).to_list())
+    assert dict(run.totals().causes) == dict(causes)
+    for cause, count in causes.items():
+        page = client.get(f"/r/{place.slug}", params={"failed": cause}).text
+        assert page.count('<article class="reply">') == min(count, MOST_REPLIES)
+        rest = list(run.failures(cause, MOST_REPLIES, 1000))
+        assert len(rest) == max(0, count - MOST_REPLIES)

@@ -65,13 +65,16 @@ def rubric_in(info: Mapping[str, Any]) -> Rubric | None:
 
 def _fault_facts(analysis: Analysis) -> dict[str, Deciding]:
     study = analysis.study
-    asked = [
-        name
+    group = [pl.col(name).cast(pl.String) for name in ("task", "kind")]
+    asked = pl.concat(
+        table.filter(pl.col("kind") != "ranking").select("id", *group)
         for table in study.joined
-        for name in table.filter(pl.col("kind") != "ranking")["id"].unique().to_list()
-    ]
-    names = list(dict.fromkeys(asked))
-    first = study.find(names[:1])
+    ).unique("id", maintain_order=True)
+    names = asked["id"].to_list()
+    # one question of each task and type tells whether reading all of them is worth it
+    first = study.find(
+        asked.unique(["task", "kind"], maintain_order=True)["id"].to_list()
+    )
     if not any(placed.question.faults is not None for placed in first.values()):
         return {}
     sizes = cache(shown_sizes)
@@ -86,7 +89,7 @@ def _fault_facts(analysis: Analysis) -> dict[str, Deciding]:
 
 FAULT_FACTS = StudyFigure("fault_facts", _fault_facts)
 """The faults that decide each question that was asked, by its id; empty if the first question
-states none.
+of no task and type states any.
 """
 
 

@@ -215,8 +215,14 @@ class Pages:
             else:
                 read = list(verdicts.failures(cause, start, MOST_REPLIES))
             names = {verdict.id for verdict, _ in read}
-            asked = {one.id: one for _, one in verdicts.study.questions(names)}
-            replies = [views.reply_of(place, *one, asked[one[0].id]) for one in read]
+            asked = {
+                read_verdict.id: read_verdict
+                for _, read_verdict in verdicts.study.questions(names)
+            }
+            replies = [
+                views.reply_of(place, *read_verdict, asked[read_verdict[0].id])
+                for read_verdict in read
+            ]
         return page(
             "run.html.j2",
             r=self.site.state(place),
@@ -233,12 +239,14 @@ class Pages:
     def answer(self, request: Request) -> Response:
         """Return the card's answer about a run, the probes that it fails, and the page of these."""
         place = self._run(request)
-        found = self.site.judged(place)
+        judgement = self.site.judged(place)
         return json_response(
             {
-                "state": found.answer.state if found.answer else None,
-                "sentence": found.answer.sentence if found.answer else found.why,
-                "failing": found.failing,
+                "state": judgement.answer.state if judgement.answer else None,
+                "sentence": judgement.answer.sentence
+                if judgement.answer
+                else judgement.why,
+                "failing": judgement.failing,
                 "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
             }
         )
@@ -265,7 +273,9 @@ class Pages:
         if not dot:
             return name
         runs = self.site.places.runs_of(place.slug)
-        slugs = [one.slug for one in runs if address_name(one.root) == run]
+        slugs = [
+            run_place.slug for run_place in runs if address_name(run_place.root) == run
+        ]
         if len(slugs) != 1:
             raise HTTPException(
                 404,
@@ -290,7 +300,7 @@ class Pages:
         state = _state(request)
         total, counts = shelf.counts(state)
         chosen = dict(state.chosen)
-        shown = [
+        listed = [
             shown_facet(x, counts[x.name], chosen.get(x.name, ()))
             for x in shelf.facets()
         ]
@@ -299,7 +309,7 @@ class Pages:
                 "total": total,
                 "of": shelf.study.count - (0 if state.copies else shelf.study.changed),
                 "copies": {"shown": state.copies, "number": shelf.study.changed},
-                "facets": shown,
+                "facets": listed,
             }
         )
 
@@ -309,16 +319,17 @@ class Pages:
         (_, shelf) = self._shelf(request, whole=False)
         state = _state(request)
         facet = next(
-            (one for one in shelf.facets() if one.name == params.get("name")), None
+            (known for known in shelf.facets() if known.name == params.get("name")),
+            None,
         )
         if facet is None:
             raise missing("facet")
         _, counts = shelf.counts(state)
         chosen = dict(state.chosen).get(facet.name, ())
-        shown = shown_facet(
+        listed = shown_facet(
             facet, counts[facet.name], chosen, params.get("find", ""), most=200
         )
-        return json_response(shown)
+        return json_response(listed)
 
     def cards(self, request: Request) -> Response:
         """Return some cards of the selection, starting at ``start``."""
@@ -329,11 +340,11 @@ class Pages:
         count = _whole(params.get("count"), 60)
         rows = selected[start : start + min(count, MOST_CARDS)]
         verdicts = views.verdicts_on(shelf, rows)
-        shown = [
+        cards = [
             _card(shelf, shelf.study.question(row), verdicts.get(row, ()))
             for row in rows
         ]
-        return json_response({"start": start, "total": len(selected), "cards": shown})
+        return json_response({"start": start, "total": len(selected), "cards": cards})
 
     async def mark(self, request: Request) -> Response:
         """Change the notes of the questions in ``ids``, or of those selected by ``query``."""
@@ -416,9 +427,9 @@ class Pages:
             order=order,
             kind=kind,
             facets=[
-                one
-                for one in facets.values()
-                if len(one.values) > 1 or one in (facet, across)
+                known
+                for known in facets.values()
+                if len(known.values) > 1 or known in (facet, across)
             ],
             runs=runs,
             table=slices(shelf, facet, kind, pairs, order=order, across=both),
@@ -441,7 +452,9 @@ class Pages:
             )
         question = shelf.study.question(row)
         family = views.related(shelf, row, _OF_PROBE) if question.probe else []
-        unchanged = (one.question for one in family if one.unchanged and not one.here)
+        unchanged = (
+            member.question for member in family if member.unchanged and not member.here
+        )
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         step = views.step(shelf, shelf.select(State.from_query(pairs)), row)
         replies = [
@@ -543,7 +556,7 @@ def _card(
         "star": mark.star,
         "tags": mark.tags,
         "options": [
-            asdict(one) | text for one, text in zip(options, texts, strict=True)
+            asdict(option) | text for option, text in zip(options, texts, strict=True)
         ],
         "verdicts": [asdict(verdict) | {"said": verdict.said} for verdict in verdicts],
     }

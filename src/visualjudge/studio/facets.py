@@ -80,11 +80,11 @@ class Facet:
 
     def by_value(self, codes: Mapping[int, int]) -> Counter[str]:
         """Return the number of questions with each value, given that of each code."""
-        found = Counter[str]()
+        totals = Counter[str]()
         for code in sorted(codes):
             for value in self.values[code]:
-                found[value] += codes[code]
-        return found
+                totals[value] += codes[code]
+        return totals
 
 
 def encoding_label(value: str) -> str:
@@ -147,8 +147,14 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
         for code in range(2 ** len(REASONS))
     ]
     rows = (
-        ("outcome", "Outcome", "outcome", 0, [(one,) for one in OUTCOMES]),
-        ("order", "Both orders", "consistency", 0, [(one,) for one in CONSISTENCY]),
+        ("outcome", "Outcome", "outcome", 0, [(outcome,) for outcome in OUTCOMES]),
+        (
+            "order",
+            "Both orders",
+            "consistency",
+            0,
+            [(name,) for name in CONSISTENCY],
+        ),
         ("reason", "Right, and why", "reasons", 0, reasons),
         ("wrong_difference", WRONG_DIFFERENCE, "of_wrong", NO_WRONG, wrong),
     )
@@ -170,15 +176,15 @@ def shown_facet(
     and ``more`` is the number of values left out.
     """
     needle = find.casefold().strip()
-    found = [
+    matching = [
         value
         for value in dict.fromkeys((*counts, *chosen))
         if not needle
         or needle in facet.label(value).casefold()
         or needle in value.casefold()
     ]
-    found.sort(key=lambda value: -counts[value])
-    first = found[:most] + [value for value in found[most:] if value in chosen]
+    matching.sort(key=lambda value: -counts[value])
+    first = matching[:most] + [value for value in matching[most:] if value in chosen]
     values = [
         {
             "value": value,
@@ -194,7 +200,7 @@ def shown_facet(
         "title": facet.title,
         "group": facet.group,
         "values": values,
-        "more": len(found) - len(first),
+        "more": len(matching) - len(first),
         "chosen": list(chosen),
     }
 

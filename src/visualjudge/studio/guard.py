@@ -93,6 +93,6 @@ def _hostname(address: str) -> str | None:
         return None
 
 
-def same_token(given: str | None, wanted: str) -> bool:
+def same_token(token: str | None, wanted: str) -> bool:
     """Compare the token of a request in constant time."""
-    return given is not None and secrets.compare_digest(given.encode(), wanted.encode())
+    return token is not None and secrets.compare_digest(token.encode(), wanted.encode())

@@ -123,11 +123,11 @@ def find_places(folders: Sequence[str | Path]) -> Places:
         )
         for place in datasets.values()
     )
-    found = [
+    run_places = [
         RunPlace(slug_of(r), names[r], r, _asked(info, datasets))
         for r, info in runs.items()
     ]
-    return Places(places, tuple(found))
+    return Places(places, tuple(run_places))
 
 
 def _walk(root: Path) -> Iterator[Path]:

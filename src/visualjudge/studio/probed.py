@@ -90,7 +90,7 @@ class Judged:
     @property
     def failing(self) -> list[str]:
         """Return the names of the probes that it fails."""
-        failed = (one.result for one in self.probes if one.result.state == "fail")
+        failed = (probe.result for probe in self.probes if probe.result.state == "fail")
         return [result.name.replace("_", " ") for result in failed]
 
 
@@ -108,9 +108,9 @@ def judged(job: tuple[Path, RunPlace]) -> Judged:
         analysis = analyse([place.root], dataset=root)
         judge = analysis.judges[0]
         results = sorted(judge[PROBES], key=lambda row: [*STATES].index(row.state))
-        shown = tuple(_shown(analysis.study.answered[0], results))
+        probes = tuple(_shown(analysis.study.answered[0], results))
         photograph = "".join(PHOTOGRAPH.sentences(judge[PHOTOGRAPH]))
-        return Judged(place, card_of(analysis).judges[0].models, photograph, shown)
+        return Judged(place, card_of(analysis).judges[0].models, photograph, probes)
     except VisualJudgeError as error:
         return Judged(place, why=str(error))
 
@@ -131,10 +131,10 @@ def _shown(
         about = PROBES[result.name].about if result.name in PROBES else ""
         if failed.is_empty():
             refused = table.filter(usable=False)
-            told = refused.join(
+            answered_before = refused.join(
                 control.filter("usable"), ["probe_group", "order"], how="semi"
             )
-            failed = told.vstack(refused)
+            failed = answered_before.vstack(refused)
             counted = "gave no answer"
         if result.state == "pass" or failed.is_empty():
             yield ShownProbe(result, about, None, None, "")

@@ -132,19 +132,19 @@ def verdicts_on(shelf: Shelf, rows: Sequence[int]) -> dict[int, list[RunVerdict]
             f"({some}) AND run IN (SELECT number FROM run)"
         )
     }
-    found: dict[int, list[RunVerdict]] = {}
+    by_row: dict[int, list[RunVerdict]] = {}
     for place, run in shelf.runs:
         for row in rows:
             if key := outcomes.get((run.number, row)):
                 outcome, consistency, wrong = key
                 flipped = CONSISTENCY[consistency] == "flipped by order"
                 value = values.get((run.number, row), "")
-                found.setdefault(row, []).append(
+                by_row.setdefault(row, []).append(
                     RunVerdict(
                         place.slug, place.name, OUTCOMES[outcome], value, flipped, wrong
                     )
                 )
-    return found
+    return by_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,21 +164,21 @@ def related(shelf: Shelf, row: int, condition: str) -> list[Related]:
     """Return the questions (``other``) that an SQL condition relates to the one of ``row``
     (``here``), the unchanged ones first; empty if there is no other.
     """
-    found = shelf.study.all(
+    rows = shelf.study.all(
         f"SELECT other.row, other.changed FROM question here JOIN question other ON {condition} "
         "WHERE here.row = ? ORDER BY other.changed, other.row LIMIT ?",
         row,
         MOST_RELATED,
     )
-    verdicts = verdicts_on(shelf, [other for other, _ in found])
+    verdicts = verdicts_on(shelf, [other for other, _ in rows])
     others = []
-    for other, changed in found if len(found) > 1 else ():
+    for other, changed in rows if len(rows) > 1 else ():
         question = shelf.study.question(other)
         title = encoding_title(question.task, question.encoding)
         if changed and question.probe is not None:
             title = f"{title}: {spaced(question.probe.name)}"
-        said = tuple(verdicts.get(other, ()))
-        others.append(Related(question, title, not changed, other == row, said))
+        answers = tuple(verdicts.get(other, ()))
+        others.append(Related(question, title, not changed, other == row, answers))
     return others
 
 
@@ -193,7 +193,7 @@ def layers(
         *("Original", "Control"),
         *(f"Image {i + 1}" for i in range(2, MOST_LAYERS)),
     ]
-    found = [_layer(f"o{i}", named[i], image) for i, image in enumerate(originals)]
+    listed = [_layer(f"o{i}", named[i], image) for i, image in enumerate(originals)]
     for letter, image in zip(LETTERS, option_images(question), strict=False):
         if image is not None:
             title = (
@@ -201,10 +201,10 @@ def layers(
                 if question.question_type == "scoring"
                 else f"Option {letter}"
             )
-            found.append(_layer(letter, title, image))
-    known = {layer["name"] for layer in found}
+            listed.append(_layer(letter, title, image))
+    known = {layer["name"] for layer in listed}
     before = layers(unchanged) if unchanged is not None else []
-    return found + [
+    return listed + [
         _layer(f"u{layer['key']}", f"{layer['title']}, unchanged", layer["name"])
         for layer in before
         if layer["name"] not in known
@@ -219,14 +219,14 @@ def prompts(question: Question) -> dict[str, list[tuple[str, str | None]]]:
     """Return the prompt as the judge receives it, for each possible order: texts, and images by
     file name.
     """
-    found = {"AB": _parts(question.prompt, question.images)}
+    by_order = {"AB": _parts(question.prompt, question.images)}
     if question.question_type == "pairwise" and _option_spans(question):
         try:
             turned = swapped(question)
         except DataError:  # another tool's prompt is asked in one order only
-            return found
-        found["BA"] = _parts(turned.prompt, turned.images)
-    return found
+            return by_order
+        by_order["BA"] = _parts(turned.prompt, turned.images)
+    return by_order
 
 
 def _parts(prompt: str, images: tuple[str, ...]) -> list[tuple[str, str | None]]:
@@ -320,22 +320,22 @@ def reading(
     if not text:
         return 0, 0, None, None
     rest, criteria = split_criteria(text)
-    found = read_reply(
+    response = read_reply(
         rest,
         question.question_type,
         len(question.annotation_ids),
         ties=question.ties or (),
     )
-    value = found.value
+    value = response.value
     if order == "BA" and question.question_type == "pairwise":
         value = TURNED.get(str(value), value)
     rule = (
-        f"“{found.rule}” ({found.read_by})"
-        if found.rule and found.read_by
-        else found.rule
+        f"“{response.rule}” ({response.read_by})"
+        if response.rule and response.read_by
+        else response.rule
     )
     # of an answer beside criteria the position is that in the rest
-    span = found.span if found.span and not criteria else (0, 0)
+    span = response.span if response.span and not criteria else (0, 0)
     return *span, rule, value
 
 

@@ -216,10 +216,10 @@ class Shelf:
         for facet in facets:
             if facet.name in {*dict(state.chosen), *OF_PROBES}:
                 count = f"{facet.column}, count(*)"
-                found = self.rows(
+                grouped = self.rows(
                     state, count, leave_out=facet.name, group=facet.column
                 )
-                counts[facet.name] = facet.by_value(dict(found))
+                counts[facet.name] = facet.by_value(dict(grouped))
         return total, counts
 
     def _with_words(self, words: str) -> str:
@@ -258,8 +258,8 @@ def _match(query: str) -> str:
     """Return an FTS5 expression for all words of ``query``; the last may be unfinished, "quoted
     words" must be adjacent.
     """
-    found = [(match, words_of(match)) for match in _WORD.findall(query[:1000])]
-    terms = [f'"{words}"' for _, words in found if words]
-    if terms and not found[-1][0].startswith('"') and found[-1][1]:
+    parts = [(match, words_of(match)) for match in _WORD.findall(query[:1000])]
+    terms = [f'"{words}"' for _, words in parts if words]
+    if terms and not parts[-1][0].startswith('"') and parts[-1][1]:
         terms[-1] += "*"
     return " AND ".join(terms) or '""'

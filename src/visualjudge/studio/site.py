@@ -163,20 +163,20 @@ class Site:
 
     def indexing(self) -> list[str]:
         """Say which datasets are not fully indexed, and what does not work yet."""
-        told = []
+        lines = []
         for slug, error in list(self._indexing.items()):
             name = self.datasets[slug].name
             shelf = self._shelves.get(slug)
             if shelf is not None and shelf.study.complete:
-                told.append(f"{name}: {self._replies_read(shelf)}")
+                lines.append(f"{name}: {self._replies_read(shelf)}")
             elif shelf is not None:
-                told.append(
+                lines.append(
                     f"{name}: {READING}, {shelf.study.count:,} so far. The grid, its counts and "
                     "its filters cover only these"
                 )
             elif error is None:
-                told.append(f"{name}: {READING}. {OPENS} with the first of them")
-        return told
+                lines.append(f"{name}: {READING}. {OPENS} with the first of them")
+        return lines
 
     def _replies_read(self, shelf: Shelf) -> str:
         ((read,),) = shelf.study.all("SELECT count(*) FROM verdict")
@@ -210,10 +210,10 @@ class Site:
             if known is None or known[0] != verdicts.generation:
                 beside = 2 if verdicts.totals().verdicts > FEW_VERDICTS else 1
                 with Workers(beside) as workers:  # pages are served meanwhile
-                    found = next(
+                    judgement = next(
                         iter(workers.map(judged, [(verdicts.study.root, run)]))
                     )
-                known = self._judged[run.slug] = (verdicts.generation, found)
+                known = self._judged[run.slug] = (verdicts.generation, judgement)
         return known[1]
 
     def state(self, run: RunPlace) -> RunState:

@@ -92,7 +92,9 @@ def slices(
     """
     second = across[0] if across else None
     runs = [
-        one for one in shelf.runs if across is None or one[0].slug == across[1].slug
+        judge_run
+        for judge_run in shelf.runs
+        if across is None or judge_run[0].slug == across[1].slug
     ]
     query = _query(kind, pairs, [facet, *([second] if second else [])])
     questions = Counter[str]()
@@ -113,7 +115,7 @@ def slices(
     if (
         second
     ):  # two facets of which one names the other, as task and encoding, have few pairs
-        asked = {key[:2] for key, found in measured.items() if found[1]}
+        asked = {key[:2] for key, entry in measured.items() if entry[1]}
         known = {other for _, other in asked}
         columns = [(name, 0) for name in _ranked(second, others) if name in known][
             :MOST_COLUMNS
@@ -164,8 +166,8 @@ def worst_tasks(shelf: Shelf) -> list[tuple[Row, str, Cell]]:
             (cell.share, name, cell) for name, cell in named if cell.share is not None
         ]
         if judged:
-            lowest.append((row, *min(judged, key=lambda one: one[0])))
-    lowest.sort(key=lambda one: one[1])
+            lowest.append((row, *min(judged, key=lambda entry: entry[0])))
+    lowest.sort(key=lambda entry: entry[1])
     return [(row, name, cell) for row, _, name, cell in lowest[:WORST]]
 
 
@@ -197,10 +199,10 @@ def _summed(
     ]
     grouped = f"{facet.column}, {second.column if second else 0}, q.of_image"
     selected = ", ".join([grouped, "count(*)", *sums])
-    for one, other, image, count, *numbers in shelf.rows(
+    for code, other, image, count, *numbers in shelf.rows(
         State.from_query(query), selected, group="1, 2, 3"
     ):
-        for value in facet.values[one]:
+        for value in facet.values[code]:
             for name in second.values[other] if second else ("",):
                 yield (value, name), image, count, tuple(numbers)
 
@@ -220,16 +222,18 @@ def _measured(sums: dict[Key, Counter[tuple[int, int]]]) -> dict[Key, Measured]:
         for image in sorted({image for image, _ in count})
     ]
     place, right, asked = np.array(entries, np.int64).reshape(-1, 3).T
-    found = shares(right.astype(float), asked.astype(float), place, len(sums))
+    estimates = shares(right.astype(float), asked.astype(float), place, len(sums))
     total = np.bincount(place, right, len(sums))
     measured = {}
     for k, (key, count) in enumerate(sums.items()):
         answered = any(number for (_, part), number in count.items() if part == 2)
         ends = (
-            (found.value[k], found.low[k], found.high[k]) if answered else (np.nan,) * 3
+            (estimates.value[k], estimates.low[k], estimates.high[k])
+            if answered
+            else (np.nan,) * 3
         )
         share, low, high = (None if np.isnan(end) else float(end) for end in ends)
-        measured[key] = (int(total[k]), int(found.cases[k]), share, low, high)
+        measured[key] = (int(total[k]), int(estimates.cases[k]), share, low, high)
     return measured
 
 
@@ -279,7 +283,9 @@ class Matrix:
     @property
     def apart(self) -> int:
         """Return the number of questions on which the judges differ."""
-        return sum(count for (one, other), count in self.counts.items() if one != other)
+        return sum(
+            count for (first, other), count in self.counts.items() if first != other
+        )
 
 
 def matrix(shelf: Shelf, a: RunPlace, b: RunPlace, pairs: Sequence[Pair]) -> Matrix:
@@ -291,6 +297,6 @@ def matrix(shelf: Shelf, a: RunPlace, b: RunPlace, pairs: Sequence[Pair]) -> Mat
     counts = Counter(
         {(OUTCOMES[i], OUTCOMES[j]): count for i, j, count in grouped if i and j}
     )
-    rows = [name for name in OUTCOMES if any(name == one for one, _ in counts)]
+    rows = [name for name in OUTCOMES if any(name == outcome for outcome, _ in counts)]
     across = [name for name in OUTCOMES if any(name == other for _, other in counts)]
     return Matrix(tuple(rows), tuple(across), counts)

@@ -335,8 +335,8 @@ def _opened(root: Path, _stamp: str) -> Dataset:
 def _rows_at(place: tuple[Path, str, int, int]) -> list[_Row]:
     root, stamp, start, stop = place
     return [
-        _row(question_json(one), one)
-        for one in _opened(root, stamp).questions[start:stop]
+        _row(question_json(question), question)
+        for question in _opened(root, stamp).questions[start:stop]
     ]
 
 
@@ -372,7 +372,7 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
     texts = []
     records = []
     images = set[str]()
-    for row, (record, identity, words, case, shown, facts, values) in enumerate(
+    for row, (record, identity, words, case, image_names, facts, values) in enumerate(
         part, study.count
     ):
         new = len(prompts)
@@ -386,13 +386,15 @@ def _store(study: Study, part: Sequence[_Row], numbers: _Numbers) -> None:
             (row, identity, number, *facts, pair, array("I", codes).tobytes(), *codes)
         )
         records.append((row, record))
-        images.update(shown)
+        images.update(image_names)
     added = []
     for name in FACETS:
         known = study.values[name]
         fresh = list(islice(numbers[name], len(known), None))
         more = enumerate(fresh, len(known))
-        added += [(name, code, orjson.dumps(one).decode()) for code, one in more]
+        added += [
+            (name, code, orjson.dumps(values_of).decode()) for code, values_of in more
+        ]
         known += fresh
     marks = ", ".join("?" * (9 + len(FACETS)))
     with study.writing() as db:

@@ -162,8 +162,8 @@ class RunVerdicts:
             if size == now[1] or stat is None:
                 self._seen = now
                 return bool(stamp != now[0])
-            found = self.folder.lines(last or 0)
-            lines = list(islice(found, 0 if last is None else 1, _BATCH))
+            unread = self.folder.lines(last or 0)
+            lines = list(islice(unread, 0 if last is None else 1, _BATCH))
             whole = [line for line in lines if not line.partial]
             self._store(db, whole)
             if whole:
@@ -216,12 +216,12 @@ class RunVerdicts:
 
     def _summed(self) -> Totals:
         kinds = self.study.types()
-        found = self.study.all(
+        sums = self.study.all(
             "SELECT of_type, sum(right), sum(asked), sum(answered) FROM outcome JOIN question "
             "USING (row) WHERE run = ? AND NOT changed GROUP BY of_type HAVING sum(asked)",
             self.number,
         )
-        shares = {kinds[code]: Share(kinds[code], *counts) for code, *counts in found}
+        shares = {kinds[code]: Share(kinds[code], *counts) for code, *counts in sums}
         ((verdicts, failed),) = self.study.all(
             f"SELECT count(*), ifnull(sum(NOT usable), 0) {_COUNTED}",
             self.number,

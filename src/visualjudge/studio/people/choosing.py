@@ -51,21 +51,21 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
     by, drawn = read_queue(queue)
     study = shelf.study
     if by == "question_id":
-        found = dict(zip(drawn, study.rows_of(drawn), strict=True))
+        row_by_name = dict(zip(drawn, study.rows_of(drawn), strict=True))
     else:
-        found = dict.fromkeys(drawn, -1)
+        row_by_name = dict.fromkeys(drawn, -1)
         for row in shelf.select(State((("type", ("scoring",)),), copies=True)):
             question = study.question(row)
             annotation = question.annotation_ids[0]
             for name in (annotation, f"{question.task}/{annotation}"):
-                if found.get(name) == -1:
-                    found[name] = row
-    missing = next((name for name, row in found.items() if row < 0), None)
+                if row_by_name.get(name) == -1:
+                    row_by_name[name] = row
+    missing = next((name for name, row in row_by_name.items() if row < 0), None)
     if missing is not None:
         raise DataError(
             f"{queue}: {by}: no question of the dataset asks about {missing}"
         )
-    return {row: drawn[name] for name, row in found.items()}
+    return {row: drawn[name] for name, row in row_by_name.items()}
 
 
 def plan_of(
@@ -111,11 +111,11 @@ Facts = tuple[QuestionType, int, float | None, bool, str]
 
 def _facts(shelf: Shelf) -> list[Facts]:
     values: Fields = shelf.study.values
-    found = shelf.study.all(
+    records = shelf.study.all(
         "SELECT of_type, options, difference, changed, of_form FROM question ORDER BY row"
     )
     return [
-        (values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in found
+        (values["type"][k][0], *rest, values["form"][f][0]) for k, *rest, f in records
     ]
 
 

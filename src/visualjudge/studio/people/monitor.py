@@ -82,12 +82,12 @@ def _share(hits: Sequence[bool]) -> Measured:
     return Measured(sum(hits) / len(hits) if hits else None, len(hits))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, other: Any) -> bool:
     """Return whether two answers agree; scores agree within 1, like the tolerance for
     the truth."""
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= CLOSE
-    return bool(one == other)
+    if isinstance(first, int | float) and isinstance(other, int | float):
+        return abs(first - other) <= CLOSE
+    return bool(first == other)
 
 
 # The answers by question id, of each rater or judge.
@@ -111,25 +111,25 @@ def same_answers(people: Answers, judges: Answers) -> list[tuple[str, str, int, 
     have the same answer, and their number; pairs without such a question are left out.
     """
     pairs = [*itertools.combinations(people, 2), *itertools.product(people, judges)]
-    found = []
-    for one, other in pairs:
-        first = people[one]
+    pairs_compared = []
+    for name, other in pairs:
+        first = people[name]
         second = {**judges, **people}[other]
         shared = first.keys() & second.keys()
         if shared:
             same = sum(_same(first[name], second[name]) for name in shared)
-            found.append((one, other, same, len(shared)))
-    return found
+            pairs_compared.append((name, other, same, len(shared)))
+    return pairs_compared
 
 
 def disagreements(people: Answers) -> dict[str, Json]:
     """Return the questions to which two raters gave different answers, with all of them."""
-    given: dict[str, Json] = {}
+    by_question: dict[str, Json] = {}
     for rater, answers in people.items():
         for name, value in answers.items():
-            given.setdefault(name, {})[rater] = value
+            by_question.setdefault(name, {})[rater] = value
     return {
-        name: told
-        for name, told in given.items()
-        if not all(_same(a, b) for a, b in itertools.combinations(told.values(), 2))
+        name: answers
+        for name, answers in by_question.items()
+        if not all(_same(a, b) for a, b in itertools.combinations(answers.values(), 2))
     }

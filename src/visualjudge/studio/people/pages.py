@@ -72,8 +72,8 @@ MOST_APART = 50
 def shown_images(question: Question, slot: Slot) -> list[str]:
     """Return the dataset's images in the slot's order: the originals, then those of the options."""
     images = option_images(question)
-    shown = (images["ABCDE".index(stored)] for stored in slot.shown)
-    return [*original_images(question), *(image for image in shown if image)]
+    option_files = (images["ABCDE".index(stored)] for stored in slot.shown)
+    return [*original_images(question), *(image for image in option_files if image)]
 
 
 def view(question: Question, slot: Slot, name: str, address: str) -> Json:
@@ -137,13 +137,13 @@ class PeoplePages:
         run: RatingRun,
         shelf: Shelf,
         tokens: Tokens,
-        told: Instructions | None = None,
+        guide: Instructions | None = None,
     ) -> None:
         self.run = run
         self.shelf = shelf
         self.study = shelf.study
         self.tokens = tokens
-        self.told = told
+        self.guide = guide
 
     def routes(self) -> list[tuple[str, Callable[[Request], Any], str]]:
         """Return address, handler and method."""
@@ -213,24 +213,24 @@ class PeoplePages:
             raise missing("disagreement")
         rater = next(iter(answers))
         slot = next(s for s in self.run.raters[rater].slots if s.id == name)
-        shown = self._view(rater, slot)
+        view_of = self._view(rater, slot)
         layers = [
             *(
                 {"key": f"o{k}", "title": "Original", "src": at}
-                for k, at in enumerate(shown["originals"])
+                for k, at in enumerate(view_of["originals"])
             ),
             *(
                 {"key": o["letter"], "title": o["letter"], "src": o["image"]}
-                for o in shown["options"]
+                for o in view_of["options"]
                 if o["image"]
             ),
         ]
         return page(
             "disagreement.html.j2",
-            question=shown,
+            question=view_of,
             name=name,
             layers=orjson.dumps(layers).decode(),
-            answers={one: as_shown(value, slot) for one, value in answers.items()},
+            answers={name: as_shown(value, slot) for name, value in answers.items()},
             overview=self.link(ADMIN),
         )
 
@@ -248,16 +248,16 @@ class PeoplePages:
             "rater.html.j2",
             rater=name,
             token=self.tokens.token(name),
-            instructions=Markup(self.told.html) if self.told else None,
+            instructions=Markup(self.guide.html) if self.guide else None,
             least_seconds=self.run.plan.settings.least_seconds,
         )
 
     def instructions_image(self, request: Request) -> Response:
         """Return an image of the instructions by its index."""
         number = request.path_params["number"]
-        if self.told is None or number >= len(self.told.images):
+        if self.guide is None or number >= len(self.guide.images):
             raise missing("image")
-        return image_response(self.told.images[number])
+        return image_response(self.guide.images[number])
 
     def image(self, request: Request) -> Response:
         """Return an image of a question by its index; the question's name reveals nothing."""
@@ -287,20 +287,20 @@ class PeoplePages:
         """Return an answered question with its answer, for a correction."""
         name = self._allowed(request)
         steps = request.query_params.get("steps", "1")
-        found = (
+        earlier = (
             self.run.back(name, int(steps))
             if re.fullmatch(r"[0-9]{1,6}", steps)
             else None
         )
-        if found is None:
+        if earlier is None:
             raise HTTPException(404, "there is no earlier answer")
-        slot, line = found
-        shown = await asyncio.to_thread(self._view, name, slot)
-        said = {
+        slot, line = earlier
+        question = await asyncio.to_thread(self._view, name, slot)
+        answer = {
             "value": as_shown(line["value"], slot),
             "cannot_tell": line["status"] == "cannot_tell",
         }
-        return self._json(name, shown, given={**said, "note": line.get("note")})
+        return self._json(name, question, answer={**answer, "note": line.get("note")})
 
     async def answer(self, request: Request) -> Response:
         """Write an answer; the response has the next question and is sent once the answer is on
@@ -312,7 +312,7 @@ class PeoplePages:
             slot = self._named(name, str(raw.get("slot")))
             question = self._question(slot.id)
             least = self.run.plan.settings.least_seconds
-            given = read_answer(
+            answer = read_answer(
                 raw,
                 slot,
                 question.question_type,
@@ -320,7 +320,11 @@ class PeoplePages:
                 least_seconds=least,
             )
             await asyncio.to_thread(
-                self.run.write, name, slot.key, given, revise=raw.get("revise") is True
+                self.run.write,
+                name,
+                slot.key,
+                answer,
+                revise=raw.get("revise") is True,
             )
         except Stale as error:
             raise HTTPException(409, str(error)) from None
@@ -328,7 +332,7 @@ class PeoplePages:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
         return await asyncio.to_thread(
-            self._next, name, _feedback(slot, given, question)
+            self._next, name, _feedback(slot, answer, question)
         )
 
     # ---------------------------------------------------------------- helpers
@@ -355,8 +359,8 @@ class PeoplePages:
 
     def _next(self, name: str, feedback: Fields | None = None) -> Response:
         slot = self.run.next(name)
-        shown = self._view(name, slot) if slot else None
-        return self._json(name, shown, feedback=feedback)
+        question = self._view(name, slot) if slot else None
+        return self._json(name, question, feedback=feedback)
 
     def _view(self, name: str, slot: Slot) -> Json:
         key = self.tokens.slot(name, slot.id, slot.turn)
@@ -376,13 +380,13 @@ class PeoplePages:
     def _json(
         self,
         name: str,
-        shown: Fields | None,
-        given: Fields | None = None,
+        fields_shown: Fields | None,
+        answer: Fields | None = None,
         feedback: Fields | None = None,
     ) -> Response:
         rater = self.run.raters[name]
         left = self.run.left(name)
-        question = None if shown is None else {**shown, "given": given}
+        question = None if fields_shown is None else {**fields_shown, "given": answer}
         return json_response(
             {
                 "question": question,
@@ -394,13 +398,13 @@ class PeoplePages:
         )
 
 
-def _feedback(slot: Slot, given: Given, question: Question) -> Fields | None:
+def _feedback(slot: Slot, answer: Given, question: Question) -> Fields | None:
     """Return the feedback after a practice question: whether it was right, and the answer in the
     letters shown.
     """
     if slot.purpose != "practice":
         return None
-    right = given.value == question.answer
+    right = answer.value == question.answer
     return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
@@ -435,8 +439,8 @@ def people_pages(
     stored = RunFolder(folder).manifest()
     if not raters and not stored.get("people", {}).get("raters"):
         raise UsageError("people need at least one rater: --rater NAME")
-    given = {name: path for name, path in asdict(files).items() if path is not None}
-    for name in asdict(files).keys() - given.keys():
+    paths = {name: path for name, path in asdict(files).items() if path is not None}
+    for name in asdict(files).keys() - paths.keys():
         if (stored.get("parameters") or {}).get(name):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(
@@ -448,12 +452,12 @@ def people_pages(
             f"{place.root}: people cannot be asked: it contains only labels"
         )
     shelf = site.shelf(place.slug)
-    told = (
+    guide = (
         None
         if files.instructions is None
         else read_instructions(files.instructions, "/instructions-image/{}".format)
     )
-    checksums: Json = {name: file_sha256(path) for name, path in given.items()}
+    checksums: Json = {name: file_sha256(path) for name, path in paths.items()}
     settings = replace(settings, **checksums)
     plan = plan_of(
         shelf,
@@ -463,7 +467,7 @@ def people_pages(
     )
     dataset = {"path": str(place.root), "checksum": shelf.study.checksum}
     run = RatingRun(folder, plan, dataset, list(raters))
-    return PeoplePages(run, shelf, Tokens(site.home, folder), told)
+    return PeoplePages(run, shelf, Tokens(site.home, folder), guide)
 
 
 def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
@@ -478,8 +482,8 @@ def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
         drawn = not (settings.encoding or named or "encodings" in settings.filter)
         return replace(settings, encoding="drawn") if drawn else settings
     if settings == Settings() and not named:
-        names = {one.name for one in fields(Settings)} - {
-            one.name for one in fields(StudyFiles)
+        names = {setting.name for setting in fields(Settings)} - {
+            setting.name for setting in fields(StudyFiles)
         }
         return Settings(**{name: stored[name] for name in names & stored.keys()})
     return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))

@@ -115,11 +115,11 @@ def read_answer(
         raise DataError(
             f"seconds must be at least {least_seconds:g}: look at the question first"
         )
-    told = (note or "").strip() or None
+    text = (note or "").strip() or None
     if raw.get("cannot_tell") is True:
-        return Given(FAILED, "cannot_tell", told, round(float(seconds), 2))
+        return Given(FAILED, "cannot_tell", text, round(float(seconds), 2))
     return Given(
-        _value(raw.get("value"), slot, kind, ties), "ok", told, round(float(seconds), 2)
+        _value(raw.get("value"), slot, kind, ties), "ok", text, round(float(seconds), 2)
     )
 
 
@@ -227,8 +227,8 @@ class RatingRun:
         self._keys: Counter[tuple[str, str]] = Counter()
         old = self._folder.manifest()
         self._manifest = _manifest(plan, dataset, old)
-        found = changes(old, self._manifest) if old else ()
-        changed = [change for change in found if change.name not in _DROPPED]
+        differences = changes(old, self._manifest) if old else ()
+        changed = [change for change in differences if change.name not in _DROPPED]
         if changed:
             raise UsageError(
                 f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
@@ -386,7 +386,7 @@ class RatingRun:
     # ---------------------------------------------------------------- taking in
 
     def write(
-        self, name: str, key: tuple[str, int], given: Given, *, revise: bool
+        self, name: str, key: tuple[str, int], answer: Given, *, revise: bool
     ) -> None:
         """Append an answer unless it repeats the rater's previous one.
 
@@ -408,9 +408,9 @@ class RatingRun:
             if revise and key in before:
                 line = before[key]
                 if (line["value"], line["status"], line.get("note")) == (
-                    given.value,
-                    given.status,
-                    given.note,
+                    answer.value,
+                    answer.status,
+                    answer.note,
                 ):
                     return  # the rater viewed an answer and kept it
                 slot = _slot_of(before[key])
@@ -426,7 +426,7 @@ class RatingRun:
                 raise Stale("this question was answered in another window")
             record = _line(
                 slot,
-                given,
+                answer,
                 name,
                 repeat,
                 revised=revise,
@@ -457,7 +457,7 @@ class RatingRun:
 
 def _line(
     slot: Slot,
-    given: Given,
+    answer: Given,
     rater: str,
     repeat: int,
     *,
@@ -470,11 +470,11 @@ def _line(
     line = {
         "id": slot.id,
         "order": slot.order,
-        "value": given.value,
-        "status": given.status,
+        "value": answer.value,
+        "status": answer.status,
         "raw_response": None,
         "usage": None,
-        "latency_s": given.seconds,
+        "latency_s": answer.seconds,
         "repeat": repeat,
         "rater": rater,
         "purpose": slot.purpose,
@@ -482,7 +482,7 @@ def _line(
         "shown": slot.shown,
         "answered": _now(),
     }
-    extra = {"note": given.note, "revised": revised, "probability": probability}
+    extra = {"note": answer.note, "revised": revised, "probability": probability}
     return line | {name: value for name, value in extra.items() if value}
 
 

@@ -105,10 +105,10 @@ def for_people(before: str, after: str, kind: QuestionType) -> tuple[str, str]:
     """Rewrite a prompt's texts before and after the options for people; other tools' prompts are
     unchanged.
     """
-    for pattern, said in _BEFORE:
-        before = pattern.sub(said, before)
-    for pattern, said in _AFTER:
-        after = pattern.sub(said, after)
+    for pattern, wording in _BEFORE:
+        before = pattern.sub(wording, before)
+    for pattern, wording in _AFTER:
+        after = pattern.sub(wording, after)
     return without_image_notes(before), after.strip() or ASKED[kind]
 
 
