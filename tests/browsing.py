@@ -172,7 +172,7 @@ class Studio:
 
 
 def faults(browser: Browser, axe: str) -> list[str]:
-    """Serious and critical violations on the page, as axe-core names them."""
+    """Violations on the page of any level, as axe-core names them."""
     browser.js(axe)
     found = browser.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
@@ -181,4 +181,4 @@ def faults(browser: Browser, axe: str) -> list[str]:
         axe.run({resultTypes: ['violations']}).then((r) =>
             done(r.violations.map((v) => [v.impact, `${v.id}: ${where(v).join(" | ")}`])));"""
     )
-    return [text for impact, text in found if impact in ("serious", "critical")]
+    return [f"{impact}: {text}" for impact, text in found]

@@ -1,4 +1,4 @@
-"""axe-core finds no serious fault on any page of the studio, in light and dark: all templates are
+"""axe-core finds no fault of any level on any page of the studio, in light and dark: all templates are
 listed.
 """
 
@@ -28,6 +28,7 @@ SHOWN = {
     "judges.html.j2": "test_pages_of_a_dataset",
     "slices.html.j2": "test_pages_of_a_dataset",
     "run.html.j2": "test_pages_of_a_dataset",
+    "error.html.j2": "test_pages_of_a_dataset",
     "indexing.html.j2": "test_pages_while_a_dataset_is_indexed",
     "people.html.j2": "test_pages_of_a_study",
     "disagreement.html.j2": "test_pages_of_a_study",
@@ -95,6 +96,11 @@ def test_pages_of_a_dataset(browser: Any, studio: Any, axe: str, theme: str) -> 
     assert faults(browser, axe) == []
     browser.open(f"{studio.address}/r/{run}")
     assert faults(browser, axe) == []
+    browser.open(f"{studio.address}/r/{run}?failed=")
+    assert faults(browser, axe) == []
+    browser.open(f"{studio.address}/open/0123456789abcdef")
+    assert faults(browser, axe) == []
+    browser.complaints()  # the last page does not exist
 
 
 @THEMES

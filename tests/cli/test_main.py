@@ -68,7 +68,8 @@ def ended(
             "judge x --backend baseline --model first --out y --set repeat=2",
             "mean repeats?)",
         ),
-        ("studio x --rater anna", "--rater needs --people"),
+        ("studio x --rater anna", "No such option: --rater"),
+        ("studio people x --rater anna", "Missing option '--out'"),
         (
             "describe x --json no/such/folder.json",
             "--json: no/such/folder.json: no folder no/such",

@@ -33,7 +33,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Example:
 
 
 def options_of(name: str) -> dict[str, Any]:
-    return {parameter.name: parameter for parameter in command_named(name).params}
+    first, *below = name.split()
+    made = command_named(first)
+    for one in below:
+        made = made.commands[one]
+    return {parameter.name: parameter for parameter in made.params}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ SELECTING = (
     "build",
     "judge",
     "describe",
-    "studio",
+    "studio people",
     "report",
     "card",
     "accept",

@@ -169,6 +169,9 @@ def problem(line: str) -> str | None:
         if rest[0].isupper() or rest[0] in PLUGGED_IN:  # FORMAT stands for any of them
             return None
         if rest[0] not in command.list_commands(None):
+            if hasattr(command, "usual"):
+                rest = [command.usual, *rest]
+                continue
             return f"{rest[0]} is no command of {words[0]}"
         made = getattr(command, "made", command.commands.get)
         command, rest = made(rest[0]), rest[1:]

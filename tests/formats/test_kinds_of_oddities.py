@@ -473,3 +473,22 @@ def test_blanks_around_names_make_no_other_class_or_source(home: Path) -> None:
         "sdxl",
         "a cow",
     )
+
+
+def test_a_corner_moved_to_the_edge_is_a_warning(home: Path) -> None:
+    with pytest.warns(UserWarning, match=r"a\.txt: line 1: corners outside the image"):
+        found = boxes(yolo_files(home, "0 0.5 0.5 1.04 0.5 1.04 0.9 0.5 0.9"))
+    assert found == [[80.0, 60.0, 160.0, 108.0]]
+
+
+def test_classes_without_names_are_a_warning(home: Path) -> None:
+    cell = {"bytes": (home / "images/a.png").read_bytes(), "path": "a.png"}
+    objects = {"bbox": [BOX], "category": [3]}
+    rows = pl.DataFrame([{"image": cell, "objects": objects}])
+    rows.write_parquet(home / "bare.parquet")
+    with pytest.warns(UserWarning, match="classes are numbers"):
+        list(
+            hugging_face(
+                "object_detection", str(home / "bare.parquet"), None, home / "x"
+            )
+        )

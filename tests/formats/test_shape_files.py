@@ -196,12 +196,12 @@ def test_what_cannot_be_read_is_one_problem(
         (
             "label-studio",
             [{"data": {"image": "a.png"}, "annotations": 1}],
-            "must be an array",
+            "annotations: must be",
         ),
         (
             "cvat",
             {"categories": {"label": {"labels": [{"name": []}]}}},
-            "name: must be text",
+            "name: must be",
         ),
     ],
 )

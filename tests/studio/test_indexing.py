@@ -107,7 +107,7 @@ def test_pages_are_served_while_a_large_dataset_is_read(
         asked = sum(v["count"] for v in outcome["values"] if v["value"] != "not asked")
         assert asked == read
         (line,) = client.get("/progress").json()["lines"]
-        assert "Until then, search and the filters of judges cover only" in line
+        assert f"reading the replies, {read} so far" in line
         replies.let()
     for _ in range(200):
         replies.let()

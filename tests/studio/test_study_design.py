@@ -255,7 +255,7 @@ def test_a_study_goes_on_without_naming_its_settings_again(dataset: Path) -> Non
     study.pages.run.close()
     with pytest.raises(UsageError, match="known was 3, now 4") as refused:
         Study(dataset, Settings(known=4, sample=9, repeats=1, encoding="text"))
-    assert "--people" in str(refused.value)
+    assert "in another folder" in str(refused.value)
     assert "--accept-changes" not in str(refused.value)
     assert "--out" not in str(refused.value)
 
@@ -290,7 +290,7 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
 
 def test_practice_is_in_no_count(dataset: Path) -> None:
     study = Study(dataset, Settings(practice=2, known=3, sample=10))
-    assert study.pages.run.plan.said == (
+    assert study.pages.run.plan.text == (
         "5 questions, 3 known questions, 2 practice questions: 10 in all"
     )
     state = study.next()
@@ -384,8 +384,18 @@ def test_a_proxys_name_is_served_and_no_other(dataset: Path) -> None:
     "url", ["http://a", "https://", "https://a/path", "https://u@a", "https://[x"]
 )
 def test_an_address_that_is_no_proxys_is_refused(dataset: Path, url: str) -> None:
-    done = command("studio", dataset, "--people", "p", "--rater", "a", "--url", url)
+    done = command(
+        "studio", "people", dataset, "--out", "p", "--rater", "a", "--url", url
+    )
     assert done.returncode == 2 and "--url must be https://NAME" in done.stderr
+
+
+def test_people_is_an_option_for_one_more_release(dataset: Path) -> None:
+    old = ("studio", dataset, "--people=p", "--rater", "a", "--url", "http://no")
+    done = command(*old)
+    deprecated, refused = done.stderr.strip().splitlines()
+    assert "deprecated; use: studio people FOLDER --out RUN" in deprecated
+    assert done.returncode == 2 and "--url must be https://NAME" in refused
 
 
 def test_without_a_rater_no_study_is_begun_and_a_later_start_works(
@@ -393,7 +403,7 @@ def test_without_a_rater_no_study_is_begun_and_a_later_start_works(
 ) -> None:
     site = Site(find_places([dataset]), dataset.parent / "cache")
     folder = dataset.parent / "people"
-    with pytest.raises(UsageError, match="--people needs at least one --rater"):
+    with pytest.raises(UsageError, match="at least one rater"):
         people_pages(site, folder, Settings(), [])
     with pytest.raises(UsageError, match="without blanks around them, got 'anna '"):
         people_pages(site, folder, Settings(), ["anna "])

@@ -320,6 +320,7 @@ def _tell(
     for line in notices(task, done):
         print(line)
     if ap := precision_of(done):
-        print(
-            f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)"
-        )
+        rule = "COCO's definition, of all predictions"
+        if done.federated:
+            rule += ", on the classes that each image was annotated for; LVIS counts 300 an image"
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} ({rule})")

@@ -52,8 +52,9 @@ def label(
     )
     following(
         "studio",
+        "people",
         dataset or "DATASET",
-        "--people",
+        "--out",
         "PEOPLE",
         "--items",
         out,

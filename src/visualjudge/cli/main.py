@@ -99,10 +99,14 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def command_of(commands: Mapping[str, Callable[..., None]], **group: Any) -> Any:
+def command_of(
+    commands: Mapping[str, Callable[..., None]],
+    cls: type[Group] = Group,
+    **group: Any,
+) -> Any:
     """Return the command that a function is, or the group of several."""
     app = typer.Typer(
-        cls=Group,
+        cls=cls,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         add_completion=False,

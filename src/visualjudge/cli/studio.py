@@ -1,177 +1,183 @@
-"""``visualjudge studio``: browse questions, compare predictions and collect people's judgements in
-the browser.
+"""``visualjudge studio``: browse questions and compare predictions in the browser;
+``visualjudge studio people``: collect people's judgements.
 """
 
 from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from visualjudge.cli.main import Group, command_of
 from visualjudge.cli.options import SeedOption
-from visualjudge.cli.output import remark
+from visualjudge.cli.output import remark, say
+from visualjudge.core.addresses import PORT
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.options import Selection
+from visualjudge.options import Options, Selection, option
 
 if TYPE_CHECKING:
     from visualjudge.studio.people.pages import PeoplePages
-    from visualjudge.studio.people.plan import Settings
+    from visualjudge.studio.people.plan import Settings, StudyFiles
+    from visualjudge.studio.site import Site
 
 _HERE = "127.0.0.1"
 
+Folders = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Datasets, runs, or folders with them.", metavar="FOLDER..."),
+]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")]
 
-def studio(
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Options):
+    """What people are asked, and how often."""
+
+    overlap: float = option(1.0, "Share that several get.", "N", least=0, quiet=True)
+    per_item: int = option(2, "Raters of those [2].", "N", least=1, quiet=True)
+    repeats: int = option(0, "Asked twice, each rater.", "N", least=0, quiet=True)
+    known: int = option(0, "Easy ones, as a check.", "N", least=0, quiet=True)
+    sample: int | None = option(None, "Questions to draw.", "N", least=1)
+    items: Path | None = option(None, "Ask those that `label` drew.", "FILE")
+    questions: Path | None = option(None, "Ask those with these ids.", "FILE")
+    instructions: Path | None = option(None, "Markdown that raters read first.", "FILE")
+    practice: int = option(0, "Easy ones, not counted.", "N", least=0, quiet=True)
+    least_seconds: float = option(
+        0.5, "To look, at least [0.5].", "N", least=0, quiet=True
+    )
+    show: Literal["drawn", "text", "all"] | None = option(
+        None, "How predictions are shown.", "KIND"
+    )
+
+    def settings(self, part: Selection, seed: int) -> Settings:
+        """Return the settings of a study.
+
+        Raises
+        ------
+        UsageError
+            If the overlap is more than 1, or raters would wait for more than ten minutes.
+        """
+        from visualjudge.studio.people.plan import Settings
+
+        for name, value, most in (
+            ("--overlap", self.overlap, 1),
+            ("--least-seconds", self.least_seconds, 600),
+        ):
+            if not value <= most:
+                raise UsageError(f"{name} must be at most {most}, got {value:g}")
+        return Settings(
+            seed=seed,
+            overlap=self.overlap,
+            raters_per_question=self.per_item,
+            repeats=self.repeats,
+            known=self.known,
+            sample=self.sample,
+            filter=part.text,
+            practice=self.practice,
+            least_seconds=self.least_seconds,
+            encoding=self.show or "",
+        )
+
+    def files(self) -> StudyFiles:
+        """Return the files of a study."""
+        from visualjudge.studio.people.plan import StudyFiles
+
+        return StudyFiles(self.items, self.questions, self.instructions)
+
+
+def browse(folders: Folders = None, port: Port = PORT) -> None:
+    """Browse datasets and runs on this machine; `studio FOLDER` is short for this.
+
+    Example: visualjudge studio dataset runs/gpt
+    """
+    site = _site(folders, port)
+    from visualjudge.studio.app import create_app
+
+    app = create_app(site)
+    site.open_all()
+    print(f"http://{_HERE}:{port}  (Ctrl-C stops it)", flush=True)
+    _serve(app, port, site.stop)
+
+
+def people(
     part: Selection,
-    folders: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Datasets, runs, or folders with them.", metavar="FOLDER..."
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, help="To listen on.", metavar="N")
-    ] = 8421,
-    people: Annotated[
-        Path | None, typer.Option(help="Collect people's answers here.", metavar="RUN")
-    ] = None,
+    asked: Asked,
+    out: Annotated[
+        Path, typer.Option(help="Collect people's answers here.", metavar="RUN")
+    ],
+    folders: Folders = None,
     rater: Annotated[
         list[str] | None, typer.Option(help="A rater; repeatable.", metavar="NAME")
     ] = None,
+    port: Port = PORT,
     url: Annotated[
         str | None,
         typer.Option(help="Of a reverse proxy, for raters.", metavar="https://…"),
     ] = None,
-    overlap: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share that several get.",
-            metavar="N",
-            show_default=False,
-        ),
-    ] = 1.0,
-    per_item: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Raters of those [2].", metavar="N", show_default=False
-        ),
-    ] = 2,
-    repeats: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Asked twice, each rater.", metavar="N", show_default=False
-        ),
-    ] = 0,
-    known: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Easy ones, as a check.", metavar="N", show_default=False
-        ),
-    ] = 0,
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Questions to draw.", metavar="N")
-    ] = None,
-    items: Annotated[
-        Path | None, typer.Option(help="Ask those that `label` drew.", metavar="FILE")
-    ] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="Ask those with these ids.", metavar="FILE")
-    ] = None,
-    instructions: Annotated[
-        Path | None,
-        typer.Option(help="Markdown that raters read first.", metavar="FILE"),
-    ] = None,
-    practice: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Easy ones, not counted.", metavar="N", show_default=False
-        ),
-    ] = 0,
-    least_seconds: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=600,
-            help="To look, at least [0.5].",
-            metavar="N",
-            show_default=False,
-        ),
-    ] = 0.5,
-    show: Annotated[
-        Literal["drawn", "text", "all"] | None,
-        typer.Option(help="How predictions are shown.", metavar="KIND"),
-    ] = None,
     seed: SeedOption = 42,
 ) -> None:
-    """Browse datasets and runs, and collect people's answers (--people), on this machine.
+    """Collect people's answers to the questions of a dataset.
 
-    All options but --port need --people.
-
-    Example: visualjudge studio dataset --people runs/people --rater anna --rater ben
+    Example: visualjudge studio people dataset --out runs/people --rater anna --rater ben
     """
-    given = {"--url": url, "--rater": rater, "--items": items, "--sample": sample}
-    for name, value in (*given.items(), ("a selection of questions", part.stated)):
-        if value and people is None:
-            raise UsageError(f"{name} needs --people")
+    address, name = _public(url) if url else (f"http://{_HERE}:{port}", None)
+    site = _site(folders, port)
+    from visualjudge.studio.guard import LOOPBACK
+    from visualjudge.studio.people.pages import going_on, people_app, people_pages
+
+    named = asked.items is not None or asked.questions is not None
+    settings = going_on(out, asked.settings(part, seed), named=named)
+    pages = people_pages(site, out, settings, rater or [], asked.files())
+    _introduce(pages, settings, address)
+    names = LOOPBACK if name is None else LOOPBACK | {name}
+    _serve(people_app(pages, names), port, pages.run.close)
+
+
+def _site(folders: list[Path] | None, port: int) -> Site:
+    """Return the places of the folders.
+
+    Raises
+    ------
+    UsageError
+        If the server is not installed, or a folder has nothing to show.
+    RunError
+        If the port is in use.
+    """
     if not find_spec("fastapi") or not find_spec("uvicorn"):
         raise UsageError(
             "studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'"
         )
-    from visualjudge.studio.app import create_app
-    from visualjudge.studio.guard import LOOPBACK
-    from visualjudge.studio.people.pages import going_on, people_app, people_pages
-    from visualjudge.studio.people.plan import Settings, StudyFiles
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.serving import serve
     from visualjudge.studio.site import Site
 
-    address = url or f"http://{_HERE}:{port}"
-    names = LOOPBACK
-    if url is not None:
-        proxy = re.fullmatch(r"https://([\w.-]+)(:\d+)?/?", url)
-        if proxy is None:
-            raise UsageError(
-                f"--url must be https://NAME or https://NAME:PORT, got {url}"
-            )
-        address = url.rstrip("/")
-        names = LOOPBACK | {proxy[1].lower()}
     site = Site(find_places(folders or [Path()]))
     with socket.socket() as probe:
         if probe.connect_ex((_HERE, port)) == 0:
             raise RunError(f"port {port} is in use; name another with --port")
-    if people is None:
-        app = create_app(site)
-        end = site.stop
-        site.open_all()
-        print(f"{address}  (Ctrl-C stops it)", flush=True)
-    else:
-        settings = Settings(
-            seed,
-            overlap,
-            per_item,
-            repeats,
-            known,
-            sample,
-            part.text,
-            practice=practice,
-            least_seconds=least_seconds,
-            encoding=show or "",
-        )
-        settings = going_on(people, settings, named=bool(items or questions))
-        files = StudyFiles(items, questions, instructions)
-        pages = people_pages(site, people, settings, rater or [], files)
-        app = people_app(pages, names)
-        end = pages.run.close
-        _introduce(pages, settings, address)
+    return site
+
+
+def _serve(app: Any, port: int, end: Callable[[], None]) -> None:
+    from visualjudge.studio.serving import serve
+
     try:
         serve(app, _HERE, port)
     finally:
         end()
+
+
+def _public(url: str) -> tuple[str, str]:
+    """Return the address of a proxy without its last slash, and its host name."""
+    proxy = re.fullmatch(r"https://([\w.-]+)(:\d+)?/?", url)
+    if proxy is None:
+        raise UsageError(f"--url must be https://NAME or https://NAME:PORT, got {url}")
+    return url.rstrip("/"), proxy[1].lower()
 
 
 def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
@@ -182,7 +188,7 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
     several = settings.raters_per_question
     remark(
         {
-            plan.said: True,
+            plan.text: True,
             f"{plan.left_out} questions show predictions as text and are left out; --show all asks "
             "them too": plan.left_out,
             f"{plan.textual} of these questions show predictions as text, such as coordinates, "
@@ -195,3 +201,27 @@ def _introduce(pages: PeoplePages, settings: Settings, address: str) -> None:
     for name in (ADMIN, *raters):
         print(f"{'progress' if name == ADMIN else name}: {address}{pages.link(name)}")
     print("(Ctrl-C stops it)", flush=True)
+
+
+class _Studio(Group):
+    """The commands; a folder alone means ``browse``, and ``--people RUN`` of 1.1 ``people``."""
+
+    usual = "browse"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        flags = [word.partition("=")[0] for word in args]
+        if args[:1] not in (["--help"], ["browse"], ["people"]):
+            if "--people" in flags:
+                say(
+                    "studio FOLDER --people RUN is deprecated; use: studio people FOLDER --out RUN"
+                )
+                args = [re.sub("^--people(?==|$)", "--out", word) for word in args]
+            args = ["people" if "--people" in flags else self.usual, *args]
+        return super().parse_args(ctx, args)
+
+
+app = command_of(
+    {"browse": browse, "people": people},
+    cls=_Studio,
+    help="Browse datasets and runs, and collect people's answers, on this machine.",
+)

@@ -120,6 +120,8 @@ class Imported:
     mistake: str | None = None
     # All images for COCO's evaluation, if all predictions have a confidence.
     evaluated: CocoImages | None = None
+    # Not every class was looked for on every image (LVIS).
+    federated: bool = False
 
 
 def import_samples(
@@ -165,6 +167,9 @@ def import_samples(
         samples = [_with_names_of_truth(one, done) for one in samples]
         check_forms(writer.task, samples, files)
         done.evaluated = _evaluated(writer.task, samples, how)
+        done.federated = any(
+            isinstance(one, Sample) and one.judged is not None for one in samples
+        )
         by_f1 = how.score_at or how.min_score is how.top_k is None
         point = (
             best_f1(done.evaluated) if by_f1 and done.evaluated is not None else None

@@ -21,7 +21,7 @@ from visualjudge.core.tables import table_metadata, table_parts
 from visualjudge.core.untrusted import confined_path
 from visualjudge.formats.class_names import class_name, whole
 from visualjudge.formats.coco import CocoTruth, ImageEntry, reader_of_rows, samples_of
-from visualjudge.formats.samples import Samples, check_type
+from visualjudge.formats.samples import Samples, check_type, warn_once
 from visualjudge.formats.tables import read_json
 from visualjudge.vision.raster.images import image_size
 
@@ -182,6 +182,7 @@ Objects = dict[Any, list[tuple[str, Any]]]
 def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects]:
     images = dict[Any, ImageEntry]()
     made = Objects()
+    unnamed: list[str] = []
     for number, name, image, objects in side.rows("objects"):
         try:
             with in_field(side.columns["image"]):
@@ -194,6 +195,16 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[Any, ImageEntry], Objects
             side.left_out(number, error)
             continue
         images[name] = ImageEntry(image.stem, image, size)
+        if not side.names and any(
+            raw["category_id"].isdecimal() for _, raw in made[name]
+        ):
+            unnamed.append(f"row {number}")
+    warn_once(
+        side.path,
+        "classes are numbers, and no column has names for them (ClassLabel), so the two sides "
+        "are joined by number",
+        unnamed,
+    )
     return images, made
 
 

@@ -121,19 +121,28 @@ def yolo(
             stacklevel=2,
         )
 
+    clipped: list[str] = []
+
     def side(folder: Path) -> Callable[[str, Path], Prediction]:
         form = _form(folder, lines, truth=folder == gt)
 
         def read(key: str, image: Path) -> Prediction:
             size = image_size(image)
             path = labels[folder].find(key)
-            return gather(size, tuple(_items(path, form, size, item)) if path else ())
+            return gather(
+                size, tuple(_items(path, form, size, item, clipped)) if path else ()
+            )
 
         return read
 
     sides = [side(folder) for folder in folders]
     yield from compared(
         by_key.items(), sides[0], sides[1] if pred is not None else None
+    )
+    warn_once(
+        gt if pred is None else f"{gt}, {pred}",
+        "corners outside the image were moved to its edge",
+        clipped,
     )
     for folder in folders:
         for path in labels[folder].values():
@@ -251,11 +260,18 @@ def _fits(boxes: FloatArray) -> Any:
 
 
 def _items(
-    path: Path, form: Lines, size: Size, item: Callable[..., Any]
+    path: Path,
+    form: Lines,
+    size: Size,
+    item: Callable[..., Any],
+    clipped: list[str],
 ) -> Iterator[Any]:
     for line, cells in _cells(path):
         try:
-            yield item(*_numbers(cells, form), form, size)
+            label, values, score = _numbers(cells, form)
+            if len(values) > BOX and not form.pose and (abs(values - 0.5) > 0.5).any():
+                clipped.append(f"{path.name}: line {line}")
+            yield item(label, values, score, form, size)
         except DataError as error:
             raise InvalidRecord(
                 Problem.of(error, path.name, f"line {line}", "numbers")

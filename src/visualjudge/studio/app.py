@@ -36,7 +36,7 @@ from visualjudge.core.escaping import visible
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import Question
 from visualjudge.core.typed_records import first_problem
-from visualjudge.dataset.fault_truth import shown_sizes
+from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
 from visualjudge.studio.facets import named_pairs, shown_facet, spaced
@@ -468,6 +468,7 @@ class Pages:
             mark=shelf.working.marks().get(question.id, UNMARKED),
             answered=question.has_answer,
             margin=difference_of(question),
+            decided=deciding(question, size),
         )
 
     # ---------------------------------------------------------------- files
@@ -600,8 +601,17 @@ def missing(what: str) -> HTTPException:
     return HTTPException(404, f"no such {what}")
 
 
-def _refused(_request: Request, error: Any) -> Response:
-    return PlainTextResponse(error.detail, error.status_code)
+def _refused(request: Request, error: Any) -> Response:
+    return _problem(request, error.detail, error.status_code)
+
+
+def _problem(request: Request, text: str, status: int) -> Response:
+    """Return an error as a page where a browser asked for one, else as text."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse(text, status)
+    response = page("error.html.j2", text=text)
+    response.status_code = status
+    return response
 
 
 def _indexing(request: Request, error: Any) -> Response:
@@ -613,15 +623,16 @@ def _indexing(request: Request, error: Any) -> Response:
     return page("indexing.html.j2", until=str(error))
 
 
-def _unreadable(_request: Request, error: Exception) -> Response:
+def _unreadable(request: Request, error: Exception) -> Response:
     """Report an error; its reason goes only to the terminal, as it may reveal what raters must not
     see.
     """
     logging.getLogger("visualjudge").warning("visualjudge: %s", error)
-    return PlainTextResponse("cannot be read; the terminal of the studio says why", 404)
+    text = "cannot be read; the terminal of the studio says why"
+    return _problem(request, text, 404)
 
 
-def _not_done(_request: Request, error: Exception) -> Response:
+def _not_done(request: Request, error: Exception) -> Response:
     """Report a full disk or a damaged index."""
     logging.getLogger("visualjudge").error("visualjudge: %s", error)
-    return PlainTextResponse("not saved; the terminal of the studio says why", 507)
+    return _problem(request, "not saved; the terminal of the studio says why", 507)

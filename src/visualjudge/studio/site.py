@@ -168,10 +168,7 @@ class Site:
             name = self.datasets[slug].name
             shelf = self._shelves.get(slug)
             if shelf is not None and shelf.study.complete:
-                told.append(
-                    f"{name}: reading the replies. Until then, search and the filters of judges "
-                    "cover only what has been read"
-                )
+                told.append(f"{name}: {self._replies_read(shelf)}")
             elif shelf is not None:
                 told.append(
                     f"{name}: {READING}, {shelf.study.count:,} so far. The grid, its counts and "
@@ -180,6 +177,16 @@ class Site:
             elif error is None:
                 told.append(f"{name}: {READING}. {OPENS} with the first of them")
         return told
+
+    def _replies_read(self, shelf: Shelf) -> str:
+        ((read,),) = shelf.study.all("SELECT count(*) FROM verdict")
+        asked = [place.info().get("asked") for place, _ in shelf.runs]
+        known = [number for number in asked if isinstance(number, int)]
+        whole = f" of {sum(known):,}" if len(known) == len(asked) else ""
+        return (
+            f"reading the replies, {read:,}{whole} so far. Search, and all numbers and filters of "
+            "judges, cover only these"
+        )
 
     def verdicts_of(self, run: RunPlace) -> RunVerdicts | None:
         """Return the verdicts of a run, or None if its dataset is missing or not indexed yet."""
@@ -214,7 +221,7 @@ class Site:
         info = run.info()
         verdicts = self.verdicts_of(run)
         totals = verdicts.totals() if verdicts else None
-        done = totals.verdicts if totals else sum((info.get("statuses") or {}).values())
+        done = totals.read if totals else sum((info.get("statuses") or {}).values())
         asked: int | None = info.get("asked")
         state = _state(run, info, complete=asked is not None and done >= asked)
         known = state if run.dataset else "no dataset"

@@ -94,8 +94,11 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """A run's verdicts in all, without those that only check a rater."""
+    """A run's verdicts that are counted: not those that only check a rater, nor those on copies made
+    by probes; ``read`` are all that were read.
+    """
 
+    read: int
     verdicts: int
     failed: int
     shares: tuple[Share, ...]
@@ -223,12 +226,16 @@ class RunVerdicts:
             f"SELECT count(*), ifnull(sum(NOT usable), 0) {_COUNTED}",
             self.number,
         )
+        ((read,),) = self.study.all(
+            "SELECT count(*) FROM verdict WHERE run = ?", self.number
+        )
         causes = self.study.all(
             f"SELECT cause, count(*) {_COUNTED} AND cause IS NOT NULL "
             "GROUP BY cause ORDER BY count(*) DESC, cause LIMIT 6",
             self.number,
         )
         return Totals(
+            read,
             verdicts,
             failed,
             tuple(shares[kind] for kind in get_args(QuestionType) if kind in shares),

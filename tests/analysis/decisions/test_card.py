@@ -188,7 +188,14 @@ def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> No
 def test_json_has_the_promised_shape() -> None:
     found = _card(World.of(20, 3), 0.9).metrics
     judge = found["judges"][0]
-    assert set(judge) == {"judge", "answer", "checks", "leaderboard", "tasks"}
+    assert set(judge) == {
+        "judge",
+        "answer",
+        "checks",
+        "leaderboard",
+        "tasks",
+        "as_published",
+    }
     for line in judge["checks"]:
         assert {"name", "value", "ci95", "threshold", "state", "images"} <= set(line)
         assert line["state"] in checks.STATES
@@ -205,7 +212,14 @@ def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_reques
         assert (name in line.lower()) is (row.state != "pass")
     assert card.metrics["judges"][0] == {
         name: analyse_study(own.result.study).metrics["judges"][0][name]
-        for name in ("judge", "answer", "checks", "leaderboard", "tasks")
+        for name in (
+            "judge",
+            "answer",
+            "checks",
+            "leaderboard",
+            "tasks",
+            "as_published",
+        )
     }
     assert "Ranks by judge" in card.details and "Ranks by judge" not in str(card)
 

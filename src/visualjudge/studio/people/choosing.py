@@ -126,7 +126,7 @@ def _selected(shelf: Shelf, text: str) -> list[int]:
     if not text.startswith("{"):
         raise UsageError(
             f"this study asks the questions of a grid's address ({text}), which 1.1 does not read; "
-            "give their ids with --questions and a new --people"
+            "give their ids with --questions, and another folder"
         )
     dataset = load_dataset(shelf.study.root).choose(Selection.of_text(text))
     return shelf.study.rows_of(question.id for question in dataset)

@@ -423,7 +423,7 @@ def people_pages(
     """
     if len(site.places.datasets) != 1:
         raise UsageError(
-            f"--people needs exactly one dataset, got {len(site.places.datasets)}"
+            f"people are asked about exactly one dataset, got {len(site.places.datasets)}"
         )
     for name in raters:
         fits = name.isprintable() and "/" not in name and name == name.strip()
@@ -434,7 +434,7 @@ def people_pages(
             )
     stored = RunFolder(folder).manifest()
     if not raters and not stored.get("people", {}).get("raters"):
-        raise UsageError("--people needs at least one --rater")
+        raise UsageError("people need at least one rater: --rater NAME")
     given = {name: path for name, path in asdict(files).items() if path is not None}
     for name in asdict(files).keys() - given.keys():
         if (stored.get("parameters") or {}).get(name):

@@ -155,7 +155,7 @@ class Plan:
     left_out: int = 0
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """Describe the number of questions of each kind and in all."""
         counts = {
             "question": len(self.wanted),

@@ -232,14 +232,14 @@ class RatingRun:
         if changed:
             raise UsageError(
                 f"{folder}: cannot continue with other settings: {'; '.join(map(str, changed))}. "
-                "Start another study with another --people"
+                "Start another study in another folder"
             )
         path = self._folder.journal_path
         if (
             not old and path.exists() and path.stat().st_size
         ):  # an empty one is left by 1.0
             raise UsageError(
-                f"{folder}: holds verdicts without a run.json; name another --people"
+                f"{folder}: holds verdicts without a run.json; name another folder"
             )
         self._journal = self._folder.open_journal(resume=True)
         for record in read_records(self._journal.path):
@@ -269,7 +269,7 @@ class RatingRun:
         """Return a line of a journal; DataError if it was not written by a study."""
         name = str(record.get("id"))[:80]
         where = f"{self._folder.journal_path}: the answer on {name!r}"
-        hint = "; a study writes its answers: name another --people"
+        hint = "; a study writes its answers: name another folder"
         line = record_of(RatedLine, record, where, hint=hint)
         item = self.plan.by_id.get(line["id"])
         letters = LETTERS[: item.options] if item else sorted(line["shown"])

@@ -33,7 +33,7 @@ class Facets extends HTMLElement {
     this.replaceChildren(
       h("div", { class: "facets-head" }, h("h2", {}, "Filters"), h("button", { type: "button", class: "close", onclick: () => document.body.classList.remove("drawer") }, "Done")),
       ...sections(useful).map(([name, list]) =>
-        h("section", {}, name ? h("h3", { class: "judge" }, name) : null, list.map((facet) => this.facet(facet)))),
+        h("section", {}, name ? h("h2", { class: "judge" }, name) : null, list.map((facet) => this.facet(facet)))),
     );
     this.scrollTop = top;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });

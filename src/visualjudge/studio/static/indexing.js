@@ -25,8 +25,11 @@ class Indexing extends HTMLElement {
     if (until && !lines.some((line) => line.includes(until))) location.reload();
     if (this.told?.length && this.told.join() !== lines.join() && !until) dispatchEvent(new CustomEvent("vj-indexed", { detail: { done: !lines.length || (reading(this.told) && !reading(lines)) } }));
     this.told = lines;
-    this.hidden = !lines.length;
+    if (lines.length) this.seen = true;
+    this.hidden = !this.seen || (!lines.length && document.querySelector("vj-grid") !== null);
     this.replaceChildren(...lines.map((line) => h("p", {}, `${line}.`)));
+    // The grid loads anew by itself; numbers of other pages are those of the time when they were opened.
+    if (!lines.length) this.append(h("p", {}, "Everything is read. ", h("a", { href: "" }, "Load this page again"), "."));
   }
 }
 

@@ -109,7 +109,7 @@ class Sets extends HTMLElement {
     const root_ = this.dataset.root;
     const commands = [
       `visualjudge judge ${root_} --questions questions.txt --model MODEL --out runs/NAME`,
-      `visualjudge studio ${root_} --people runs/people --rater NAME --questions questions.txt`,
+      `visualjudge studio people ${root_} --out runs/people --rater NAME --questions questions.txt`,
     ];
     this.commands = h("div", { class: "commands" }, h("p", { class: "soft small" }, "Save the ids as questions.txt, then:"), commands.map((text) => h("pre", { tabindex: 0 }, text)));
     const button = (text, act, type = "button") => h("button", { type, onclick: act }, text);
