@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.output import following, shell
+from visualjudge.core.errors import UsageError
 
 MOST_LINES = 12
 """Things of a folder that are listed."""
@@ -41,7 +42,7 @@ def init(
     place = folder or Path()
     full = place.is_dir() and any(place.iterdir())
     if full or folder is None:
-        sights = look(place) if full else []
+        sights = look(place, _is_verdicts) if full else []
         for sight in sights[:MOST_LINES]:
             print(f"{sight.path}: {sight.text}")
         if len(sights) > MOST_LINES:
@@ -55,6 +56,15 @@ def init(
     print("\n".join(map(str, write_project(place))))
     following("import", "FORMAT", "--out", place / "data")
     print(f"then: {shell('python', place / 'study.py')}")
+
+
+def _is_verdicts(header: list[str]) -> bool:
+    from visualjudge.apps.adopt.columns import find_columns
+
+    try:
+        return "verdict" in find_columns(header, {})
+    except UsageError:
+        return False
 
 
 def _print_commands(commands: list[tuple[object, ...]]) -> None:

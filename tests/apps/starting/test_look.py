@@ -68,7 +68,7 @@ def test_the_first_command_runs_as_printed(
 def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
     image(tmp_path / "photos/a.png")
     image(tmp_path / "masks/a.png", np.zeros((24, 32), np.uint8))
-    first = look(tmp_path)[0]
+    first = look(tmp_path, lambda _header: False)[0]
     assert first.path == tmp_path / "masks"
     assert first.command is not None
     assert first.command[:2] == ("import", "label-map")

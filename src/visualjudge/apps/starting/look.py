@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ import orjson
 import yaml
 from PIL import Image
 
-from visualjudge.apps.adopt.columns import find_columns
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.yamls import read_yaml
@@ -51,10 +50,17 @@ class _Labels:
     """Number of values in the first line."""
 
 
-def look(folder: Path) -> list[Sight]:
+def look(folder: Path, is_verdicts: Callable[[list[str]], bool]) -> list[Sight]:
     """Return what ``folder`` has, the surest beginning first; empty if nothing is known.
 
     Only names and the first bytes of files are read, so a file may turn out to be damaged.
+
+    Parameters
+    ----------
+    folder
+        Folder to search, with those in it; links and hidden files are left out.
+    is_verdicts
+        Returns whether a table with these columns has verdicts of a judge.
     """
     files = list(islice(_files(folder), MOST_FILES))
     if own := list(_own(folder, files)):
@@ -66,7 +72,7 @@ def look(folder: Path) -> list[Sight]:
         *_coco(files, photographs),
         *_yolo(files, photographs),
         *_voc(files, photographs),
-        *_tables(files),
+        *_tables(files, is_verdicts),
     ]
     places = [
         Sight(place, pluralize(count, "image")) for place, count in photographs.items()
@@ -229,7 +235,9 @@ def _label_maps(masks: list[Path], photographs: dict[Path, int]) -> Iterator[Sig
     yield from (Sight(path, "label maps") for path in masks[1:])
 
 
-def _tables(files: list[Path]) -> Iterator[Sight]:
+def _tables(
+    files: list[Path], is_verdicts: Callable[[list[str]], bool]
+) -> Iterator[Sight]:
     for path in files:
         if path.suffix.lower() not in TABLES:
             continue
@@ -237,7 +245,7 @@ def _tables(files: list[Path]) -> Iterator[Sight]:
         text = f"a table with the columns {', '.join(header)}"
         if "rater" in header:
             yield Sight(path, f"ratings of people: {text}", ("agreement", path))
-        elif _has_verdicts(header):
+        elif is_verdicts(header):
             command = ("adopt", path, "--out", "study")
             yield Sight(path, f"verdicts: {text}", command)
         else:
@@ -254,13 +262,6 @@ def _header(path: Path) -> list[str]:
     except orjson.JSONDecodeError:
         return []
     return [*record] if isinstance(record, dict) else []
-
-
-def _has_verdicts(header: list[str]) -> bool:
-    try:
-        return "verdict" in find_columns(header, {})
-    except VisualJudgeError:
-        return False
 
 
 def _images_alone(first: Path, named: dict[str, Path]) -> Sight:
