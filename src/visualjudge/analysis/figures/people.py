@@ -1,4 +1,5 @@
-"""People beside one another, where several rated each item: what no judge can be expected to exceed.
+"""People beside one another, where several rated each item: a judge that agrees as well with the truth
+is as good as one of them.
 
 Each vote is compared with the others of its item: a score with their mean, a choice with their
 majority (none where the others are split). All votes count, whoever gave them.
@@ -113,7 +114,7 @@ COLUMNS = Layout[People](
 
 
 def _sentences(rows: Sequence[People]) -> list[str]:
-    best = "No judge can be expected to agree better."
+    best = "A judge that reaches this is as good as one of them."
     if not rows:
         return []
     row = rows[-1]

@@ -57,16 +57,23 @@ class ShapePlan:
         return max((images for images in needed if images), default=None)
 
     def __str__(self) -> str:
-        rows = [
-            (case.case, case.state, number(case.images), number(case.needs_images))
-            for case in self.cases
-        ]
-        columns = ("Task", "State", "Images", "Images needed")
-        note = "Needed: images on which the answer is decided with a power of 80 %."
         said = folded(f"{QUESTIONS[self.shape]} {self._todo} {self.sentence}".strip())
         if self.shape == "no_truth":
-            columns = ("If it has", "It would be", "Images", "Images to label")
-        return f"{said}\n\n{Table(columns, tuple(rows), (note,)).text()}"
+            table = Table(
+                ("If it has", "It would be", "Images to label"),
+                tuple((c.case, c.state, number(c.needs_images)) for c in self.cases),
+                ("To label: images that tell it from the bar with a power of 80 %.",),
+            )
+        else:
+            table = Table(
+                ("Task", "State", "Images", "Images needed"),
+                tuple(
+                    (c.case, c.state, number(c.images), number(c.needs_images))
+                    for c in self.cases
+                ),
+                ("Needed: images that decide the answer with a power of 80 %.",),
+            )
+        return f"{said}\n\n{table.text()}"
 
     @property
     def _todo(self) -> str:
