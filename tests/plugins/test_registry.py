@@ -189,7 +189,6 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(
         [
             aerial,
             {"name": "script"},
-            "no object",
             {**aerial, "name": "x; rm -r", "rows": []},
         ]
     )

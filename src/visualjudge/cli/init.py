@@ -1,4 +1,6 @@
-"""``visualjudge init``: a project to fill in."""
+"""``visualjudge init``: what a folder has and the commands of its study, or a project to fill
+in.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +10,68 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.output import following, shell
+from visualjudge.core.errors import UsageError
+
+MOST_LINES = 12
+"""Things of a folder that are listed."""
+STUDY = (
+    ("describe", "data"),
+    ("plan", "data", "--goal", "rank", "--json", "plan.json"),
+    ("build", "data", "--plan", "plan.json", "--out", "dataset"),
+    ("judge", "dataset", "--swap", "--model", "MODEL", "--out", "run"),
+    ("card", "run"),
+    ("report", "run", "--out", "report.html"),
+)
+"""The commands after an import."""
 
 
 def init(
     folder: Annotated[
-        Path,
-        typer.Argument(help="Folder of the project; existing files are not replaced."),
-    ],
+        Path | None,
+        typer.Argument(help="Folder of data, or of a new project; default: this one."),
+    ] = None,
 ) -> None:
-    """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs
-    it.
+    """Say what a folder has and print the commands of its study; in a new or empty FOLDER,
+    create a project instead: a commented config.yaml, and study.py, which runs it.
 
-    Example: visualjudge init study
+    Example: visualjudge init my-data
     """
+    from visualjudge.apps.starting.look import look
     from visualjudge.apps.starting.project import write_project
 
-    print("\n".join(map(str, write_project(folder))))
-    following("import", "FORMAT", "--out", folder / "data")
-    print(f"then: {shell('python', folder / 'study.py')}")
+    place = folder or Path()
+    full = place.is_dir() and any(place.iterdir())
+    if full or folder is None:
+        sights = look(place, _is_verdicts) if full else []
+        for sight in sights[:MOST_LINES]:
+            print(f"{sight.path}: {sight.text}")
+        if len(sights) > MOST_LINES:
+            print(f"and {len(sights) - MOST_LINES} more")
+        if not sights:
+            print(
+                f"{place}: nothing that visualjudge knows; docs/tables.md has the forms"
+            )
+        _print_commands([sight.command for sight in sights if sight.command])
+        return
+    print("\n".join(map(str, write_project(place))))
+    following("import", "FORMAT", "--out", place / "data")
+    print(f"then: {shell('python', place / 'study.py')}")
+
+
+def _is_verdicts(header: list[str]) -> bool:
+    from visualjudge.apps.adopt.columns import find_columns
+
+    try:
+        return "verdict" in find_columns(header, {})
+    except UsageError:
+        return False
+
+
+def _print_commands(commands: list[tuple[object, ...]]) -> None:
+    first = commands[0] if commands else ("import", "FORMAT", "--out", "data")
+    following(*first)
+    for words in commands[1:]:
+        following(*words, title="or")
+    if first[0] in ("import", "perturb"):
+        for words in STUDY:
+            following(*words, title="then")

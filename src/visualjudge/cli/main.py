@@ -27,7 +27,7 @@ PANELS = {
     "Data": {
         "demo": "Answer for four detectors, offline, in a minute",
         "doctor": "Check what works, what is missing, and what to do",
-        "init": "Create a commented project to start from",
+        "init": "Say what a folder has, and the commands of its study",
         "import": "Import ground truth and predictions",
         "perturb": "Make controlled errors from ground truth",
         "describe": "Summarize and check a data folder or a dataset",

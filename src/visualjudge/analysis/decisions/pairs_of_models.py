@@ -119,7 +119,7 @@ def _resolved(models: PairsOfModels) -> str:
     more = "" if twice is None else f", {percent(twice, 0)} with twice the images"
     same = ""
     if points is not None:
-        same = f" It is a difference of {points:.1f} points of mean score, each 0.1 of the metric."
+        same = f" It is a difference of {points:.1f} points of mean score, of 10."
     return (
         f"Resolution: {percent(models.resolution, 0)} of images won{more}; the smallest win rate "
         "at which these images separate two models, rightly, with a power of 80 %."

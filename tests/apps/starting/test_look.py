@@ -1,0 +1,80 @@
+"""`visualjudge init FOLDER`: what it prints can be run, and it writes into no folder of data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from commanding import command
+from visualjudge.apps.starting.look import look
+
+BOX = {"image_id": 1, "category_id": 1, "bbox": [2, 2, 8, 8]}
+
+
+def image(path: Path, pixels: np.ndarray | None = None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rgb = np.random.default_rng(0).integers(0, 255, (24, 32, 3), np.uint8)
+    cv2.imwrite(str(path), rgb if pixels is None else pixels)
+
+
+def coco(folder: Path) -> None:
+    image(folder / "images/a.png")
+    truth = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 32, "height": 24}],
+        "annotations": [{**BOX, "id": 1, "area": 64, "iscrowd": 0}],
+        "categories": [{"id": 1, "name": "cat"}],
+    }
+    (folder / "gt.json").write_text(json.dumps(truth))
+    (folder / "detr.json").write_text(json.dumps([{**BOX, "score": 0.9}]))
+
+
+def yolo(folder: Path) -> None:
+    image(folder / "images/a.png")
+    for name, line in {
+        "labels": "0 0.5 0.5 0.4 0.4",
+        "runs/v8/labels": "0 0.5 0.5 0.4 0.5 0.9",
+    }.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.txt").write_text(f"{line}\n")
+    (folder / "data.yaml").write_text("names: [cat]\n")
+
+
+def votes(folder: Path) -> None:
+    rows = [f"{k},detr,yolo,{'AB'[k % 2]},{'AB'[k % 2]}" for k in range(12)]
+    header = "item,model_a,model_b,verdict,human"
+    (folder / "votes.csv").write_text("\n".join([header, *rows]) + "\n")
+
+
+@pytest.mark.parametrize("make", [coco, yolo, votes])
+def test_the_first_command_runs_as_printed(
+    make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    make(Path("mine"))
+    before = sorted(Path().rglob("*"))
+    printed = command("init", "mine").stdout
+    assert sorted(Path().rglob("*")) == before
+    [line] = [line for line in printed.splitlines() if line.startswith("next: ")]
+    done = command(*line.removeprefix("next: visualjudge ").split())
+    assert done.returncode == 0, done.stderr
+
+
+def test_masks_and_photographs_are_told_apart(tmp_path: Path) -> None:
+    image(tmp_path / "photos/a.png")
+    image(tmp_path / "masks/a.png", np.zeros((24, 32), np.uint8))
+    first = look(tmp_path, lambda _header: False)[0]
+    assert first.path == tmp_path / "masks"
+    assert first.command is not None
+    assert first.command[:2] == ("import", "label-map")
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    assert "nothing" in command("init", str(tmp_path)).stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
