@@ -114,7 +114,8 @@ def constant_answer(pairs: pl.DataFrame) -> float | None:
         .then(pl.col("answer").cast(pl.String))
         .otherwise(pl.col("first_right").cast(pl.String))
     )
-    return int(pairs.group_by(shown.alias("said")).len()["len"].max()) / pairs.height  # type: ignore[arg-type]
+    counts = pairs.select(shown.alias("said")).to_series().value_counts()["count"]
+    return max(counts.to_list()) / pairs.height
 
 
 @dataclass(frozen=True)

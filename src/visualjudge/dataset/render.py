@@ -391,10 +391,11 @@ def _faults(note: Annotation, scale: float) -> tuple[Fault, ...] | None:
     stated = stated_faults(note.metadata)
     if stated is None or scale == 1:
         return stated
-    return tuple(
-        Fault(one.kind, tuple(round(v * scale, 1) for v in one.box), one.weight)  # type: ignore[arg-type]
-        for one in stated
-    )
+    scaled = []
+    for fault in stated:
+        x1, y1, x2, y2 = (round(v * scale, 1) for v in fault.box)
+        scaled.append(Fault(fault.kind, (x1, y1, x2, y2), fault.weight))
+    return tuple(scaled)
 
 
 def _options(

@@ -102,8 +102,16 @@ def _typed(task: str, sample: Sample, folder: Path) -> Sample:
         else _record(task, "truth", given[1], size, sample.prompt)
     )
     labels = sample.labels or (() if truth is None else truth.labels)
-    paths = {"image": image, "file": file, "mask": mask, "control": control}
-    return replace(sample, prediction=prediction, truth=truth, labels=labels, **paths)  # type: ignore[arg-type]
+    return replace(
+        sample,
+        prediction=prediction,
+        truth=truth,
+        labels=labels,
+        image=image,
+        file=file,
+        mask=mask,
+        control=control,
+    )
 
 
 def _path(name: str, value: Any, folder: Path) -> Path | None:
